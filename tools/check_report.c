@@ -56,7 +56,7 @@ static place parse_place(const char *where) {
     if (*p == '"') p = quote_end(p);
     if (!*p) break;
     if (*p != '.') continue;
-    if (!out.graph) out.graph = (size_t)(p - start); /* `graph`, or a function */
+    if (!out.graph) out.graph = (size_t)(p - start); /* name of the main graph or a function */
     if (strncmp(p, ".node[", 6) == 0) {
       out.graph = (size_t)(p - start);
       read_node(p + 1, &out);

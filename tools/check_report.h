@@ -20,7 +20,7 @@ typedef struct output {
 typedef struct report {
   output *out;
   const char *path;
-  char *name;       /* the path as the loader spells it; NULL: unknown */
+  char *name;       /* path as printed by the loader; NULL: unknown */
   size_t counts[3]; /* indexed by surg_severity */
   size_t shown, hidden;
   json_t *list; /* its findings; NULL: printed as text */

@@ -192,8 +192,8 @@ static surg_status ask(doctor *d, const struct question *q) {
   return s;
 }
 
-/* Notes inputs with symbolic or unknown dimensions, if no target is given or the target accepts
- * them. */
+/* Notes inputs with symbolic or unknown dimensions. An objection of the target to them is listed
+ * in place of the note. */
 static void look_at_inputs(doctor *d) {
   const surg_graph *g = surg_model_graph(d->model.m);
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {

@@ -29,7 +29,7 @@ typedef struct explaining {
   cli_common common;
   const char *target, *messages, *in;
   surg_context *ctx;
-  findings model; /* of IN */
+  findings model; /* the model IN */
   SURG_VEC(char *) codes; /* findings of the loader: "CODE LOCATION: TEXT" */
   json_t *list, *places;  /* NULL: print text */
   size_t shown;

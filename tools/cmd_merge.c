@@ -130,7 +130,7 @@ static json_t *interface_json(const surg_graph *g, bool outputs) {
   return list;
 }
 
-/* Prints the connections, and the size of the result. */
+/* Prints the connections, and the inputs and outputs of the result, as JSON. */
 static void report(const merging *j, const surg_model *merged, char **args) {
   const surg_graph *g = surg_model_graph(merged);
   json_t *pairs = json_array();

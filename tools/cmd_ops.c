@@ -194,7 +194,7 @@ typedef struct needs {
   int64_t opset;
   json_t *nodes; /* NULL: print text */
   size_t found;
-  int64_t floor; /* of the default domain */
+  int64_t floor; /* in the default domain */
 } needs;
 
 static void put_need(needs *x, const surg_node *n, const surg_schema *s, const char *why) {

@@ -71,7 +71,7 @@ typedef struct repairing {
   surg_target *t;
   surg_repair *found;
   const char *importer, *messages; /* --until, --messages */
-  surg_command_options limits;     /* of the importer */
+  surg_command_options limits;     /* limits of the importer */
 } repairing;
 
 /* --- output --- */

@@ -70,7 +70,7 @@ static void add_known(info_facts *f, info_cost c) {
 static void add_cost(info_facts *f, const surg_node *n) {
   info_cost c = {.node = n};
   if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) {
-    f->calls_unknown++; /* the cost of a function is not computed */
+    f->calls_unknown++; /* decremented when the cost of the call is known */
     return;
   }
   const surg_status s = surg__node_cost(n, &c.macs, &c.flops);
@@ -107,7 +107,7 @@ static void raise_floor(info_facts *f, const surg_node *n) {
   if (s->since > f->floors[i].opset) f->floors[i] = (info_floor){s->domain, s->since, n};
 }
 
-/* Lists the symbolic dimensions of the inputs, each once. */
+/* Lists the first 4 symbolic dimensions of the inputs, each once. */
 static void list_symbols(info_facts *f) {
   const surg_graph *g = surg_model_graph(f->m);
   surg__buf b;

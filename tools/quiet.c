@@ -34,7 +34,7 @@ surg_status quiet_open_any(quiet_model *q, const cli_common *common, const char 
   *q = (quiet_model){.ctx = quiet_context(common)};
   if (!q->ctx) return SURG_ENOMEM;
   surg_load_options lenient = common->load;
-  lenient.policy = SURG_LOAD_LENIENT; /* data files may be missing */
+  lenient.policy = SURG_LOAD_LENIENT; /* missing data files are no error */
   surg_status s = bytes ? surg_model_load_memory(q->ctx, bytes, n, path, &lenient, &q->m)
                         : surg_model_load(q->ctx, path, &lenient, &q->m);
   return s == SURG_OK ? s : quiet_tell(q->ctx, s);

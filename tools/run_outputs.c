@@ -28,7 +28,8 @@ void run_print(const run_job *j) {
 
 /* --- files --- */
 
-/* The file path for an output, heap. Special characters of its name are replaced by '_'. */
+/* The file path for an output, for the caller to free. '/' and control characters in the name
+ * are replaced by '_'. */
 static char *output_path(const run_job *j, size_t i, const char *end) {
   const char *name = output_name(j, i);
   const size_t n = strlen(j->out) + strlen(name) + 16;

@@ -20,7 +20,7 @@ static double part(const series *s, unsigned tenths) {
   return s->n ? (double)s->ns[i ? i - 1 : 0] / 1e6 : 0;
 }
 
-/* --- nodes: while measuring, `scratch` of a node is the index of its series --- */
+/* --- nodes: while measuring, `scratch` of a node points to its series --- */
 
 static surg_status before(void *user, surg_node *n, surg__machine *m) {
   run_job *j = user;

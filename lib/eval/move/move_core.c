@@ -193,7 +193,7 @@ static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t strid
 #undef RUN
 }
 
-#define TILE 32 /* rows and columns of elements that are turned together, in the cache */
+#define TILE 32 /* rows and columns of a transposed tile; fits the cache */
 
 /* Transposes a tile: writes each of the `columns` source columns as a row of dst. Strides in
  * bytes. */
