@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Registers the built-in passes and presets: the one place that knows them all. */
+/* Registers the built-in passes and presets. */
 #include "pass/pass.h"
 
 #define SURG_PASS(name) extern const surg_pass surg__pass_##name;

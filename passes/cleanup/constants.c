@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Brings constants into one form: initializers, which engines and editors know best, or Constant
- * nodes. What a caller can override is no constant.
+/* Stores all constants in one form: as initializers, the common form in engines and editors, or as
+ * Constant nodes. Initializers that a caller can override are not constants.
  *
  *   before: (x) => (y) { c = Constant <value = float {2}> ()   y = Mul (x, c) }
  *   after:  (x) => (y) <float c = {2}> { y = Mul (x, c) }              constants{form=initializer}
  *
- * inside: weights of data files come into the model, where all of a graph take 1 GiB at most.
+ * inside: moves external weights into the model, if those of a graph do not exceed 1 GiB.
  *
- * Functions hold nodes only, and below IR version 4 initializers are inputs: there constants stay.
- * Values keep their names. Weights in data files stay initializers, and without "inside" where they
- * are. Needs nothing. Keeps sorted.
- * Exact. */
+ * Functions have no initializers, and below IR version 4 initializers are inputs: constants stay
+ * there. Values keep their names. External weights stay initializers, and stay external without
+ * `inside`. Needs nothing. Keeps sorted. Exact. */
 #include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
@@ -20,7 +19,8 @@
 #include "../util/give.h"
 #include "../util/values.h"
 
-#define MOST_INSIDE (UINT64_C(1) << 30) /* bytes that come from data files; a model ends at 2 GiB */
+#define MOST_INSIDE (UINT64_C(1) << 30) /* most external bytes per graph; a model is at most 2
+                                         * GiB */
 
 static bool may(surg_pass_ctx *p, const surg_value *v) {
   return v && !surg_value_is_pinned(v) && !values_annotated(v) && !surg_pass_keeps_value(p, v) &&
@@ -40,7 +40,7 @@ static surg_pass_result to_initializer(surg_pass_ctx *p, surg_node *n) {
   return SURG_PASS_CHANGED;
 }
 
-/* Since when Constant holds the type. */
+/* Whether Constant supports the element type in the opset of g. */
 static bool holds(const surg_graph *g, int dtype) {
   const int64_t opset = surg_graph_opset(g, "");
   if (dtype < SURG_BFLOAT16) return true;
@@ -62,7 +62,7 @@ static surg_pass_result to_node(surg_pass_ctx *p, surg_value *v) {
   const char *name = surg_value_name(v);
   if (surg_value_replace(v, out) != SURG_OK || surg_value_erase_initializer(v) != SURG_OK)
     return SURG_PASS_FAILED;
-  /* Where v was an output, its name went over with that. */
+  /* If v was an output, `out` got its name in the replacement. */
   if (strcmp(surg_value_name(out), name) != 0 && surg_value_can_rename(out, name) &&
       surg_value_rename(out, name) != SURG_OK)
     return SURG_PASS_FAILED;
@@ -94,7 +94,7 @@ static bool is_outside(const surg_value *v) {
   return t && surg_tensor_is_external(t) && !surg_tensor_is_sparse(t);
 }
 
-/* Whether what the weights of data files take has room in a file; *largest: of one of them. */
+/* Whether the external weights of g fit into the model file; *largest: bytes of the largest one. */
 static bool has_room(const surg_graph *g, size_t *largest) {
   uint64_t left = MOST_INSIDE;
   *largest = 0;
@@ -112,7 +112,7 @@ static bool has_room(const surg_graph *g, size_t *largest) {
 static surg_pass_result bring_in(surg_pass_ctx *p, surg_value *v, void *data) {
   const surg_tensor *t = surg_value_initializer(v);
   const uint64_t bytes = surg_tensor_bytes(t);
-  assert(bytes <= MOST_INSIDE && data); /* `has_room` counted it */
+  assert(bytes <= MOST_INSIDE && data); /* has_room counted it */
   if (surg_tensor_read(t, 0, data, (size_t)bytes) != SURG_OK) {
     char text[300];
     if (surg_model_status(surg_pass_model(p)) != SURG_OK) return SURG_PASS_FAILED;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of nodes of one graph that compute the same from the same, the first one stays: equal operator,
- * attributes (one that is not there is its default) and inputs. Never nodes whose result may differ
- * from run to run, operators that are not builtin, nodes with subgraphs. Where only an Identity
- * could keep the name of an output, or an annotation speaks of it, the node stays.
+/* Merges nodes of one graph that compute the same: equal operator, attributes (an absent one equals
+ * its default) and inputs. The first node stays. Never merged: nodes whose result may differ
+ * between runs, custom operators, nodes with subgraphs, and nodes where only an Identity could keep
+ * the name of an output, or an annotation refers to an output.
  *
  *   before: (x) => (y) { a = Abs (x)   b = Abs (x)   y = Add (a, b) }
  *   after:  (x) => (y) { a = Abs (x)   y = Add (a, a) }
  *
- * Needs sorted: nodes are visited in order, so that what an equal node gave has been replaced
- * before its readers are looked at. Keeps sorted. Exact. */
+ * Needs sorted: nodes are visited in order, so that outputs of merged nodes are replaced before
+ * their consumers are compared. Keeps sorted. Exact. */
 #include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
@@ -17,7 +17,7 @@
 #include "../util/table.h"
 #include "../util/values.h"
 
-/* ---- what is equal --------------------------------------------------------------------------- */
+/* ---- equality -------------------------------------------------------------------------------- */
 
 static uint32_t float_bits(float f) {
   uint32_t bits;
@@ -27,12 +27,12 @@ static uint32_t float_bits(float f) {
 
 static int same_nodes(void *unused, const void *x, const void *y) {
   const surg_node *a = x, *b = y;
-  assert(a && b); /* the table has entries alone */
+  assert(a && b); /* the table has no NULL entries */
   (void)unused;
   return surg_node_op(a) == surg_node_op(b) ? same_parts(a, b) : 0;
 }
 
-/* ---- a hash that agrees with it -------------------------------------------------------------- */
+/* ---- a hash consistent with it --------------------------------------------------------------- */
 
 static uint64_t hash_text(uint64_t h, surg_str s) {
   for (size_t i = 0; i < s.n; i++) h = table_mix(h, (uint8_t)s.p[i]);
@@ -50,7 +50,7 @@ static bool hash_tensors(const surg_attr *a, uint64_t *h) {
   return true;
 }
 
-/* One that the schema knows: its default counts as if it were written. */
+/* Hashes an attribute of the schema; an absent one hashes as its default. */
 static bool hash_attr(const surg_node *n, const char *name, surg_attr_kind kind, uint64_t *h) {
   const surg_attr *a = surg_node_attr(n, name);
   size_t k;
@@ -84,7 +84,7 @@ static bool hash_attr(const surg_node *n, const char *name, surg_attr_kind kind,
 static bool hash_node(const surg_node *n, uint64_t *h) {
   const surg_schema *s = surg_node_schema(n);
   size_t inputs = surg_node_input_count(n);
-  assert(s && h); /* `plain` was asked */
+  assert(s && h); /* plain() checked it */
   while (inputs && !surg_node_input(n, inputs - 1)) inputs--;
   *h = table_mix((uint64_t)surg_node_op(n), surg_node_output_count(n));
   for (size_t i = 0; i < inputs; i++) *h = table_mix(*h, (uintptr_t)surg_node_input(n, i));
@@ -100,7 +100,7 @@ static bool plain(const surg_node *n) {
          !surg_node_subgraph(n, 0) && !surg_node_nondeterministic(n);
 }
 
-/* Whether output i of `n` can be output i of `first`. */
+/* Whether output i of n can be replaced by output i of `first`. */
 static bool can_go(surg_pass_ctx *p, const surg_node *n, const surg_node *first, size_t i) {
   const surg_value *v = surg_node_output(n, i), *by = surg_node_output(first, i);
   if (!v) return true;
@@ -112,11 +112,11 @@ static bool can_go(surg_pass_ctx *p, const surg_node *n, const surg_node *first,
   return how == SURG_REPLACE_YES;
 }
 
-/* CHANGED, UNCHANGED, or FAILED: out of memory. */
+/* Replaces n by `first`: CHANGED, UNCHANGED, or FAILED (out of memory). */
 static surg_pass_result merge(surg_pass_ctx *p, surg_node *n, surg_node *first) {
   const size_t count = surg_node_output_count(n);
   assert(n != first && surg_node_op(n) == surg_node_op(first));
-  assert(surg_node_graph(n) == surg_node_graph(first)); /* a table is of one graph */
+  assert(surg_node_graph(n) == surg_node_graph(first)); /* one table per graph */
   if (surg_pass_keeps_node(p, n)) return SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < count; i++)
     if (!can_go(p, n, first, i)) return SURG_PASS_UNCHANGED;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of initializers of one graph with equal element type, dims and bits the first one stays. Never
- * one that a caller can override, nor where the file would grow by a longer name. Where only an
- * Identity could keep the name of an output, or an annotation speaks of it, it stays.
+/* Merges initializers of one graph with equal element type, shape and bits; the first one stays.
+ * Never merged: initializers that a caller can override, those whose longer name would make the
+ * file grow, and those where only an Identity could keep the name of an output or to which an
+ * annotation refers.
  *
  *   before: (x) => (y) <float v = {1}, float w = {1}> { a = Add (x, v)   y = Mul (a, w) }
  *   after:  (x) => (y) <float v = {1}> { a = Add (x, v)   y = Mul (a, v) }
@@ -30,8 +31,8 @@ static bool can_go(surg_pass_ctx *p, const surg_value *v, const surg_value *by) 
   return values_respelling(v, by, how) <= surg_value_bytes(v);
 }
 
-/* CHANGED, UNCHANGED, or FAILED: out of memory. Inputs, of IR versions below 4, stay for
- * remove_inputs. */
+/* Replaces v by `first`: CHANGED, UNCHANGED, or FAILED (out of memory). Initializers that are
+ * inputs (IR versions below 4) are left for remove_inputs to erase. */
 static surg_pass_result merge(surg_pass_ctx *p, surg_value *v, surg_value *first) {
   assert(v != first && surg_value_graph(v) == surg_value_graph(first));
   if (!can_go(p, v, first) || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
@@ -46,7 +47,8 @@ static int by_address(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Takes the merged ones out of the inputs and away. From behind: indices hold. */
+/* Removes the merged initializers from the inputs and erases them; from the last input, so that
+ * indices stay valid. */
 static bool remove_inputs(surg_graph *g, surg_value **gone, size_t n) {
   assert(gone || n == 0);
   if (n) qsort(gone, n, sizeof(surg_value *), by_address);
@@ -58,8 +60,8 @@ static bool remove_inputs(surg_graph *g, surg_value **gone, size_t n) {
   return true;
 }
 
-/* The first initializer with these bits; v itself where there is none, or its bits are not to be
- * had. NULL: reading failed. */
+/* The first initializer with the bits of v; v itself if there is none or its data is
+ * unavailable. NULL: reading failed. */
 static surg_value *first_of(table *seen, surg_value *v) {
   const surg_tensor *t = surg_value_constant(v);
   uint64_t hash;
@@ -85,7 +87,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
     const bool input = surg_value_is_input(v);
     const surg_pass_result one = merge(p, v, first);
     if (one == SURG_PASS_FAILED) return one;
-    assert(n < count); /* once for each initializer at most */
+    assert(n < count); /* at most once per initializer */
     if (one == SURG_PASS_CHANGED && input) gone[n++] = v;
     if (one < result) result = one;
   }

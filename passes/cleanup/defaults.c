@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes that say their default: `drop` leaves them out, `write` spells them out. Engines
- * differ in which of the two they stumble over. Kernel sizes, strides, dilations and pads of
- * windows have no default in the standard that could be written down; they are written as what
- * they mean.
+/* Normalizes attributes equal to their default: `drop` removes them, `write` adds them. Some
+ * engines reject the one form, some the other. kernel_shape, strides, dilations and pads of windows
+ * have no constant default in the standard; they are written with the values they imply.
  *
  *   before: (x) => (y) { y = LeakyRelu <alpha = 0.01> (x) }
  *   after:  (x) => (y) { y = LeakyRelu (x) }                                         defaults{drop}
@@ -17,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AXES 16 /* of a window */
+#define AXES 16 /* most axes of a window */
 
 static bool listed(const surg_pass_ctx *p, const char *option, const char *name) {
   const size_t n = surg_pass_list_count(p, option);
@@ -28,10 +27,10 @@ static bool listed(const surg_pass_ctx *p, const char *option, const char *name)
   return false;
 }
 
-/* ---- leaving out ------------------------------------------------------------------------------
- */
+/* ---- removing -------------------------------------------------------------------------------- */
 
-/* Names are taken from the schema: attributes of the node itself move while some go. */
+/* Removes listed attributes equal to their default. Iterates over the schema, because the
+ * indices of the node's attributes shift. */
 static surg_pass_result drop(surg_pass_ctx *p, surg_node *n, const surg_schema *s) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   for (size_t k = 0; k < surg_schema_attr_count(s); k++) {
@@ -45,17 +44,16 @@ static surg_pass_result drop(surg_pass_ctx *p, surg_node *n, const surg_schema *
   return result;
 }
 
-/* ---- spelling out -----------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static const surg_type *tensor_type(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
 }
 
-/* The lists of a window, by their names; false: it is none, or its size is not known. */
+/* The implied value of a window attribute; false: no such attribute, or the size is unknown. */
 static bool window_ints(const surg_node *n, const char *name, int64_t *out, size_t *count) {
-  /* The kernel is that of the weights, whatever is known of what they are put over. */
+  /* kernel_shape is derived from the weights (input 1), the others from the image. */
   const bool kernel = strcmp(name, "kernel_shape") == 0;
   const size_t at = kernel ? 1 : 0;
   const surg_type *x = surg_node_input_count(n) > at ? tensor_type(surg_node_input(n, at)) : NULL;
@@ -63,7 +61,7 @@ static bool window_ints(const surg_node *n, const char *name, int64_t *out, size
   const size_t axes = surg_type_rank(x) - 2;
   const bool pads = strcmp(name, "pads") == 0;
   *count = pads ? 2 * axes : axes;
-  assert(*count <= 2 * AXES); /* which `out` has room for */
+  assert(*count <= 2 * AXES); /* the capacity of `out` */
   if (pads) {
     const surg_str s = surg_node_string(n, "auto_pad", "NOTSET");
     for (size_t i = 0; i < *count; i++) out[i] = 0;

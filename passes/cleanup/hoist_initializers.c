@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves initializers of inner graphs to the main graph. There `dedup` merges equal ones of
- * several branches, and `unroll` does not copy them with the body.
+/* Moves initializers of inner graphs to the main graph. There `dedup` merges equal ones of several
+ * branches, and `unroll` does not copy them with the body.
  *
- *   before: (x, c) => (y) { y = If <then_branch = t () => (a) <float w = {1}> { a = Mul (x, w) },
- * ...> (c) } after:  (x, c) => (y) <float w = {1}> { y = If <then_branch = t () => (a) { a = Mul
- * (x, w) }, ...> (c) }
+ *   before: (x, c) => (y) {
+ *             y = If <then_branch = t () => (a) <float w = {1}> { a = Mul (x, w) }, ...> (c) }
+ *   after:  (x, c) => (y) <float w = {1}> {
+ *             y = If <then_branch = t () => (a) { a = Mul (x, w) }, ...> (c) }
  *
- * Initializers that are inputs or outputs of their graph stay. So do all initializers in
- * functions and below IR version 4, where the outer graph would need Constant nodes. Needs
- * nothing. Keeps sorted. Exact. */
+ * Initializers that are inputs or outputs of their graph stay. So do all initializers in functions
+ * and below IR version 4, where the outer graph would need Constant nodes. Needs nothing. Keeps
+ * sorted. Exact. */
 #include "hoist_initializers.h"
 
 #include <assert.h>
@@ -22,7 +23,7 @@ static bool can_go(surg_pass_ctx *p, const surg_value *v) {
 }
 
 static surg_pass_result move(surg_pass_ctx *p, surg_value *v, surg_graph *to) {
-  assert(surg_value_graph(v) != to); /* it comes from a graph inside */
+  assert(surg_value_graph(v) != to); /* v is in an inner graph */
   const char *name = surg_value_name(v);
   surg_value *by = surg_graph_constant(to, NULL, name, surg_value_constant(v));
   if (!by || surg_value_replace(v, by) != SURG_OK || surg_value_erase_initializer(v) != SURG_OK)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removes Identity nodes: what reads the output reads the input instead. Where the output is an
- * output of the graph, the value takes its name; where only an Identity can keep that name (the
- * value is an input, is defined outside, or is an output already), the node stays; so it does where
- * an annotation speaks of its output.
+/* Removes Identity nodes: their input replaces their output. If the output is an output of the
+ * graph, the input gets its name. The node stays where only an Identity can keep that name (the
+ * input is an input of the graph, is defined outside, or is an output already), or where an
+ * annotation refers to its output.
  *
  *   before: (x) => (y) { a = Abs (x)   b = Identity (a)   y = Relu (b) }
  *   after:  (x) => (y) { a = Abs (x)   y = Relu (a) }

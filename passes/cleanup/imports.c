@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Imports the domains that nodes are of and nobody imports, each with a note: some optimizers
- * write such models, which others then refuse. The version is the oldest that has the operators
- * with their attributes, where it is known, else 1. ONNX's own domain is left: what its operators
- * mean depends on the version.
+/* Adds imports for domains that nodes use without an import, each with a note: some optimizers
+ * write such models, and other tools reject them. The version is the oldest that has the operators
+ * with their attributes, if known, else 1. ONNX's own domain is not added: the meaning of its
+ * operators depends on the version.
  *
  *   before: <opset_import: ["" : 17]> g (x) => (y) { y = com.microsoft.Gelu (x) }
  *   after:  <opset_import: ["" : 17, "com.microsoft" : 1]> ...

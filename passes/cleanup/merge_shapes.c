@@ -16,12 +16,12 @@
 
 #include <assert.h>
 
-#define ELEMENTS 64 /* of one value: more make no shape */
+#define ELEMENTS 64 /* most elements of a value; larger tensors are not shapes */
 
 typedef struct known {
   surg_node *node;
-  const struct known *first; /* the equal one that stands, or this one */
-  struct known *next;        /* in order */
+  const struct known *first; /* the first equal one; itself if there is none */
+  struct known *next;        /* in node order */
   const surg_type *type;
   size_t count;
   surg_elem elements[];
@@ -35,7 +35,7 @@ static bool same_element(const surg_elem *a, const surg_elem *b) {
 static int same_known(void *user, const void *a, const void *b) {
   const known *x = a, *y = b;
   (void)user;
-  assert(x->count > 0 && y->count > 0); /* `visit` enters no others */
+  assert(x->count > 0 && y->count > 0); /* visit() adds no others */
   bool same = x->count == y->count && surg_type_equal(x->type, y->type);
   for (size_t i = 0; same && i < x->count; i++)
     same = same_element(&x->elements[i], &y->elements[i]);
@@ -52,8 +52,8 @@ static uint64_t hash_known(const known *k) {
   return hash;
 }
 
-/* What is known of the only output of a node: all of it, and not numbers alone. *count is 0
- * otherwise. */
+/* Reads the elements of the only output of a node. *count is 0 unless all are known as integers
+ * or expressions, and at least one is an expression. */
 static void read_elements(const surg_node *n, surg_elem *e, size_t *count) {
   const surg_value *v = surg_node_output_count(n) == 1 ? surg_node_output(n, 0) : NULL;
   const surg_type *type = v ? surg_value_type(v) : NULL;
@@ -70,7 +70,7 @@ static void read_elements(const surg_node *n, surg_elem *e, size_t *count) {
   if (open) *count = (size_t)n_elements;
 }
 
-/* Looks a node up and puts it at the end of the list when its value is known; false: it failed. */
+/* Adds a node whose elements are known to the table and to the end of the list; false: failure. */
 static bool visit(surg_pass_ctx *p, table *seen, surg_node *n, known ***end) {
   surg_elem elements[ELEMENTS];
   size_t count;
@@ -82,13 +82,13 @@ static bool visit(surg_pass_ctx *p, table *seen, surg_node *n, known ***end) {
   *k = (known){.node = n, .type = surg_value_type(surg_node_output(n, 0)), .count = count};
   for (size_t i = 0; i < count; i++) k->elements[i] = elements[i];
   k->first = table_meet(seen, hash_known(k), k, same_known, NULL);
-  assert(!k->first || k->first->first == k->first); /* the table keeps the first of equals */
+  assert(!k->first || k->first->first == k->first); /* the table returns the first of equals */
   **end = k;
   *end = &k->next;
   return k->first != NULL;
 }
 
-/* All is looked up before anything changes: what is known of a node goes with what it reads. */
+/* Visits all nodes before it changes any, because a change invalidates inferred elements. */
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   table seen;
@@ -98,7 +98,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
     if (!visit(p, &seen, n, &end)) return SURG_PASS_FAILED;
   for (const known *k = list; k; k = k->next) {
-    assert(k->first && k->node); /* else `visit` failed */
+    assert(k->first && k->node); /* else visit() failed */
     if (k->first == k) continue;
     const surg_pass_result one =
         give_result(p, k->node, surg_node_output(k->first->node, 0), "values");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gives every node a name that no other node of the model bears: the operator and the place in
- * the model. Nodes that have a name of their own keep it, unless `all` is given.
+/* Gives every node a unique name in the model, made of the operator and the position. Nodes whose
+ * name is unique keep it, unless `all` is given.
  *
  *   before: { a = Abs (x)   [r] b = Relu (a)   [r] y = Relu (b) }
  *   after:  { [Abs_0] a = Abs (x)   [r] b = Relu (a)   [Relu_2] y = Relu (b) }
@@ -17,12 +17,12 @@
 typedef struct named {
   surg_node *node;
   const char *name;
-  size_t place; /* over all graphs, outer before inner */
+  size_t place; /* index over all graphs, outer before inner */
 } named;
 
 typedef struct table {
   surg_pass_ctx *p;
-  named *by_name; /* sorted by name, then place; of equal names the first keeps it */
+  named *by_name; /* sorted by name, then place; the first of equal names keeps it */
   size_t count;
   bool changed;
 } table;
@@ -52,7 +52,8 @@ static bool taken(const table *t, const char *name) {
   return false;
 }
 
-/* Gives the node its name of operator and place; false: out of memory, or no more is allowed. */
+/* Names the node by operator and place; false: out of memory, or the limit of rewrites is
+ * reached. */
 static bool christen(table *t, surg_node *n, size_t place) {
   char stem[MAX_STEM + 32];
   if (surg_pass_keeps_node(t->p, n)) return true;
@@ -72,7 +73,7 @@ static size_t count_nodes(const surg_model *m) {
   return n;
 }
 
-/* A copy of the name: renaming ends the life of the node's own. NULL: out of memory. */
+/* A copy of the name, because renaming frees the node's own. NULL: out of memory. */
 static const char *copy_name(surg_pass_ctx *p, const surg_node *n) {
   size_t size = strlen(surg_node_name(n)) + 1;
   if (size == 1) return "";
@@ -80,7 +81,7 @@ static const char *copy_name(surg_pass_ctx *p, const surg_node *n) {
   return copy ? memcpy(copy, surg_node_name(n), size) : NULL;
 }
 
-/* Fills `list` with all nodes. */
+/* Fills `list` with all nodes; false: out of memory. */
 static bool collect(surg_pass_ctx *p, const surg_model *m, named *list) {
   size_t place = 0;
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
@@ -91,12 +92,13 @@ static bool collect(surg_pass_ctx *p, const surg_model *m, named *list) {
   return true;
 }
 
-/* Moves the nodes that need a name to `out`, in order of place; the others stay in the table. */
+/* Moves the nodes that need a name to `out`, ordered by place; the others stay in the table.
+ * Returns the number moved. */
 static size_t split(table *t, bool all, named *out) {
   size_t n_out = 0, kept = 0;
   for (size_t i = 0; i < t->count; i++) {
     const named *x = &t->by_name[i];
-    assert(kept <= i && n_out + kept == i); /* each goes to one side; none is overwritten unread */
+    assert(kept <= i && n_out + kept == i); /* no entry is overwritten before it is read */
     bool own = *x->name && (kept == 0 || strcmp(t->by_name[kept - 1].name, x->name) != 0);
     if (own && (!all || surg_pass_keeps_node(t->p, x->node)))
       t->by_name[kept++] = *x;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removes what nothing needs: nodes none of whose outputs is read, whatever operator they are
- * (ONNX has no side effects); optional outputs, outputs of If and scan outputs of Loop and Scan
- * that nobody reads, together with what the bodies compute for them; trailing absent inputs;
- * initializers, model functions, imports and value_info entries that nothing refers to. Graph
- * inputs stay, unless `inputs` is given.
+/* Removes what is unused: nodes without a used output, of any operator (ONNX has no side effects);
+ * unused optional outputs, outputs of If and scan outputs of Loop and Scan, together with the nodes
+ * of the bodies that compute them; trailing absent inputs; unused initializers, model functions,
+ * imports and value_info entries. Graph inputs stay, unless `inputs` is given.
  *
  *   before: (x) => (y) <float w = {1}> { y = Relu (x)   d = Dropped (y, w) }
  *   after:  (x) => (y) { y = Relu (x) }
  *
- * Needs sorted: nodes are visited from the last to the first, subgraphs in between, so that every
- * reader of a value has been judged before the value; one sweep is enough. Keeps sorted, types.
- * Exact; changes the interface only with `inputs` (below IR version 4 initializers are listed
- * among the inputs; removing one there is no change of the interface). */
+ * Needs sorted: nodes are visited from last to first, with their subgraphs, so that all consumers of
+ * a value are visited before its producer; one sweep is enough. Keeps sorted, types. Exact; changes
+ * the interface only with `inputs` (below IR version 4 initializers are listed among the inputs;
+ * removing one there does not change the interface). */
 #include "prune.h"
 
 #include <assert.h>
@@ -33,7 +32,7 @@ bool prune_did(prune *pr, surg_status s, const char *what) {
   return true;
 }
 
-/* Quantization parameters go with what they describe. */
+/* Whether v is a quantization parameter, which is removed with the value it describes. */
 static bool is_parameter(const surg_value *v) {
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
     if (surg_use_get_kind(u) == SURG_USE_SOFT && surg_use_index(u) == 1) return true;
@@ -54,7 +53,7 @@ static bool dead(const prune *pr, const surg_node *n) {
   return !surg_pass_keeps_node(pr->p, n);
 }
 
-/* Trailing absent inputs say nothing; those a schema counts as required stay. */
+/* Removes trailing absent inputs, which have no effect; those that the schema requires stay. */
 static void trim_inputs(prune *pr, surg_node *n) {
   const surg_schema *s = surg_node_schema(n);
   size_t count = surg_node_input_count(n), full = count;
@@ -78,7 +77,7 @@ static void sweep_subgraphs(prune *pr, surg_node *n, unsigned depth) {
 }
 
 static void sweep_nodes(prune *pr, surg_graph *g, unsigned depth) {
-  assert(depth <= PRUNE_NESTING); /* `sweep_subgraphs` enters no deeper one */
+  assert(depth <= PRUNE_NESTING); /* sweep_subgraphs stops there */
   for (surg_node *n = surg_graph_last_node(g), *prev; n && !pr->stop; n = prev) {
     prev = surg_node_prev(n);
     if (dead(pr, n)) {
@@ -92,8 +91,8 @@ static void sweep_nodes(prune *pr, surg_graph *g, unsigned depth) {
   }
 }
 
-/* Whether anything refers to the value by name: a quantization parameter is an initializer that
- * no node reads. */
+/* Whether anything refers to the value, even by name: a quantization parameter is an initializer
+ * without consumers. */
 static bool referred(const surg_value *v) {
   return surg_value_first_use(v) != NULL;
 }
@@ -102,8 +101,8 @@ static bool is_weight_input(const surg_model *m, const surg_value *v) {
   return surg_value_is_input(v) && surg_value_is_initializer(v) && surg_model_ir_version(m) < 4;
 }
 
-/* Inputs of the main graph, from behind: all unused ones with `inputs`, else those that are there
- * only because every initializer had to be an input before IR version 4. */
+/* Removes inputs of the main graph, last first: all unused ones with `inputs`, else unused
+ * initializers that are listed as inputs only because of an IR version below 4. */
 static void sweep_inputs(prune *pr, bool inputs) {
   surg_graph *g = surg_model_graph(pr->m);
   for (size_t i = surg_graph_input_count(g); i-- > 0 && !pr->stop;) {

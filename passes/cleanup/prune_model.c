@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prune: functions of the model that no call reaches, and imports of domains nothing is of. The
- * import of the default domain always stays: constants may come to need it. */
+/* prune: removes model functions that no call reaches, and imports of unused domains. The import
+ * of the default domain always stays: later passes may add constants. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "prune.h"
 
-/* Training graphs are not read and may call functions and operators of their own. */
+/* Whether the model has training graphs. They are not parsed, and may call functions and
+ * operators. */
 static bool has_training(const surg_model *m) {
   const surg_graph *g = surg_model_graph(m);
   for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
@@ -21,12 +22,12 @@ static bool has_training(const surg_model *m) {
 
 typedef struct member {
   const surg_function *f;
-  size_t place;      /* among the functions of the model */
-  size_t first_call; /* of its body, into calls.edges */
+  size_t place;      /* index in the model's function list */
+  size_t first_call; /* first edge of its body, in calls.edges */
   bool reached;
 } member;
 
-/* Who calls whom. Members are sorted by address, to be found. */
+/* The call graph. Members are sorted by address for binary search. */
 typedef struct calls {
   member *members;
   size_t count;
@@ -76,7 +77,7 @@ static bool alloc_calls(prune *pr, calls *c) {
   return true;
 }
 
-/* Calls of the main graph are roots, the others edges. */
+/* Builds the call graph: calls in the main graph are roots, the others edges. */
 static void gather(prune *pr, calls *c) {
   size_t n = 0;
   for (surg_graph *g = surg_model_next_graph(pr->m, NULL); g; g = surg_model_next_graph(pr->m, g)) {
@@ -125,12 +126,12 @@ static int by_text(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The domains used by the nodes of one scope: a sorted list of those imported, with marks. */
+/* The imported domains of one scope, sorted, with a mark for those that nodes use. */
 typedef struct domains {
   const char **names;
   bool *used;
   size_t count;
-  const char *last; /* the domain marked last: nodes come in runs of one domain */
+  const char *last; /* domain marked last: a shortcut for runs of one domain */
 } domains;
 
 static void mark(domains *d, const char *domain) {
@@ -146,7 +147,7 @@ static void mark_graph(domains *d, const surg_graph *g) {
     mark(d, surg_node_domain(n));
 }
 
-/* The same with the graphs inside; false: too deep to tell. */
+/* Marks the domains in g and its subgraphs; false: nested too deeply. */
 static bool mark_tree(domains *d, const surg_graph *g, unsigned depth) {
   assert(depth <= PRUNE_NESTING);
   bool whole = depth < PRUNE_NESTING;
@@ -161,14 +162,14 @@ static bool mark_tree(domains *d, const surg_graph *g, unsigned depth) {
   return whole;
 }
 
-/* Copies a name: removing one import ends the life of what was read of the others. */
+/* Copies a name, because removing an import frees the strings of the others. */
 static const char *copy_of(prune *pr, const char *s) {
   size_t size = strlen(s) + 1;
   char *copy = surg_pass_alloc(pr->p, size);
   return copy ? memcpy(copy, s, size) : NULL;
 }
 
-/* `f` NULL: the imports of the model. */
+/* Lists the imports of f, or of the model if f is NULL. */
 static bool start(prune *pr, const surg_function *f, domains *d) {
   size_t n = f ? surg_function_import_count(f) : surg_model_import_count(pr->m);
   *d = (domains){.names = surg_pass_alloc(pr->p, n * sizeof *d->names),
@@ -189,7 +190,7 @@ static void finish(prune *pr, surg_function *f, const domains *d) {
   size_t left = f ? surg_function_import_count(f) : surg_model_import_count(pr->m);
   for (size_t i = 0; i < d->count && !pr->stop && left > 1; i++) {
     if (d->used[i] || !prune_may(pr)) continue;
-    assert(d->names[i] && !default_domain(d->names[i])); /* `start` took no other */
+    assert(d->names[i] && !default_domain(d->names[i])); /* start() added no other */
     prune_did(pr,
               f ? surg_function_set_opset(f, d->names[i], 0)
                 : surg_model_set_opset(pr->m, d->names[i], 0),
@@ -204,7 +205,7 @@ static bool prune_scope(prune *pr, surg_function *f) {
   if (d.count == 0) return true;
   if (f) {
     if (!mark_tree(&d, surg_function_graph(f), 0)) return true;
-  } else { /* nodes of functions count here too: readers look their operators up here */
+  } else { /* nodes of functions count too: readers look their operators up here */
     for (surg_graph *g = surg_model_next_graph(pr->m, NULL); g; g = surg_model_next_graph(pr->m, g))
       mark_graph(&d, g);
     for (size_t i = 0; i < surg_model_function_count(pr->m); i++)

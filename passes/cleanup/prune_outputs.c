@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* prune: outputs of live nodes that nobody reads. An output is made absent only where the schema
- * says that it may be; outputs of If, Loop and Scan go together with the entries of the bodies
- * that make them. Of other operators with a variable number of outputs all are needed: their count
- * says something (Split). Operators nobody knows, and those of a runtime, keep theirs. */
+/* prune: removes unused outputs of live nodes. An output is made absent only if the schema
+ * allows it. Outputs of If, Loop and Scan are removed together with the output entries of their
+ * bodies. Other operators with a variable number of outputs keep them all, because the count has
+ * a meaning (Split). Unknown operators and those of a runtime keep theirs. */
 #include <assert.h>
 #include <onnxsurg/ops.h>
 
@@ -26,13 +26,13 @@ static void drop_optional(prune *pr, surg_node *n, const surg_schema *s) {
   }
 }
 
-/* The subgraph that an attribute holds, or NULL: absent, or given by reference. */
+/* The subgraph in an attribute, or NULL: absent, or an attribute reference. */
 static surg_graph *body_of(const surg_node *n, const char *name) {
   const surg_attr *a = surg_node_attr(n, name);
   return a && surg_attr_get_kind(a) == SURG_ATTR_GRAPH ? surg_attr_graph(a, 0) : NULL;
 }
 
-/* Takes output i of the node and entry `at` of each body out together. */
+/* Removes output i of the node together with output `at` of each body. */
 static void cut(prune *pr, surg_node *n, size_t i, surg_graph *a, surg_graph *b, size_t at) {
   assert(a && n && a != b);
   if (!prune_may(pr)) return;
@@ -42,7 +42,7 @@ static void cut(prune *pr, surg_node *n, size_t i, surg_graph *a, surg_graph *b,
   prune_did(pr, s, "outputs of If, Loop and Scan");
 }
 
-/* Absent outputs stand for an entry too. */
+/* Whether output i can be removed; absent outputs can, because their bodies still have an entry. */
 static bool removable(const prune *pr, const surg_node *n, size_t i) {
   return surg_node_output_count(n) > 1 && (!surg_node_output(n, i) || unwanted_output(pr, n, i));
 }
@@ -57,8 +57,9 @@ static void cut_if(prune *pr, surg_node *n) {
     if (removable(pr, n, i)) cut(pr, n, i, then, other, i);
 }
 
-/* Inputs: count, condition, carried values. Body: (iteration, condition, carried) => (condition,
- * carried, scanned). Node outputs: carried, scanned. */
+/* Removes unused scan outputs of a Loop. Inputs: count, condition, carried values. Body:
+ * (iteration, condition, carried) => (condition, carried, scanned). Node outputs: carried,
+ * scanned. */
 static void cut_loop(prune *pr, surg_node *n) {
   surg_graph *body = body_of(n, "body");
   size_t count = surg_node_output_count(n), inputs = surg_node_input_count(n);
@@ -71,15 +72,15 @@ static void cut_loop(prune *pr, surg_node *n) {
     if (removable(pr, n, i)) cut(pr, n, i, body, NULL, i + 1);
 }
 
-/* Takes entry i out of an attribute with one entry a scan output; absent stands for defaults.
- * False: the attribute is not of that form. */
+/* Removes entry i of an attribute that has one entry per scan output; an absent attribute stays.
+ * With s NULL only checks. False: the attribute has another form. */
 static bool scan_list(surg_node *n, const char *name, size_t scanned, size_t i, surg_pass_ctx *p,
                       surg_status *s) {
   if (!surg_node_attr(n, name)) return true;
   size_t count;
   const int64_t *old = surg_node_ints(n, name, &count);
   if (!old || count != scanned) return false;
-  if (!s) return true; /* only asked */
+  if (!s) return true; /* check only */
   assert(i < count && count > 0);
   int64_t *cut_list = surg_pass_alloc(p, count * sizeof *cut_list);
   if (!cut_list) {
@@ -94,7 +95,8 @@ static bool scan_list(surg_node *n, const char *name, size_t scanned, size_t i, 
   return true;
 }
 
-/* Since opset 9. Inputs: states, scanned. Body: (states, slices) => (states, slices). */
+/* Removes unused scan outputs of a Scan from opset 9 on. Inputs: states, scanned. Body: (states,
+ * slices) => (states, slices). */
 static void cut_scan(prune *pr, surg_node *n, const surg_schema *s) {
   static const char axes[] = "scan_output_axes", directions[] = "scan_output_directions";
   surg_graph *body = body_of(n, "body");

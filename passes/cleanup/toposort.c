@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders the nodes of every graph so that each stands after what it reads. A graph that is in
- * order does not move; captures of subgraphs count as reads of the node around them.
+/* Sorts the nodes of every graph so that producers are before consumers. A sorted graph does not
+ * change; values that subgraphs capture count as inputs of the node with the subgraph.
  *
  *   before: (x) => (y) { y = Relu (t)   t = Abs (x) }
  *   after:  (x) => (y) { t = Abs (x)   y = Relu (t) }

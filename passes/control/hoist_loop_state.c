@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Removes values that control flow only forwards. A state of a Loop or Scan that the body returns
- * unchanged is read from the outer graph instead; an output that both branches of an If take from
- * one outer value is replaced by that value; a node of a body whose inputs do not depend on the
- * iteration moves before the loop, if it cannot fail there (the loop may run no iteration).
+ * unchanged is read from the outer graph instead; an output that both branches of an If forward
+ * from one outer value is replaced by that value; a node of a body whose inputs do not depend on
+ * the iteration moves before the loop, if it cannot fail there (the loop may run no iteration).
  *
  *   before: y, z = Loop <body = b (i, c, s, t) => (c, s, u) { u = Add (t, s) }> (n, "", x, w)
  *   after:  z = Loop <body = b (i, c, t) => (c, u) { u = Add (t, x) }> (n, "", w)     y is x
@@ -18,7 +18,7 @@
 
 /* ---- common ---------------------------------------------------------------------------------- */
 
-/* Whether output i can be `by`, which its graph sees. */
+/* Whether output i of n can be replaced by `by`, which is visible in the graph of n. */
 static bool can_give(surg_pass_ctx *p, const surg_node *n, size_t i, const surg_value *by) {
   const surg_value *old = surg_node_output(n, i);
   if (!old) return true;
@@ -34,7 +34,7 @@ static bool give(surg_pass_ctx *p, surg_node *n, size_t i, surg_value *by) {
 
 /* ---- If -------------------------------------------------------------------------------------- */
 
-/* Whether v is seen in g. */
+/* Whether v is visible in g: it belongs to g or a graph around it. */
 static bool seen(const surg_value *v, const surg_graph *g) {
   for (; g; g = surg_graph_parent(g))
     if (surg_value_graph(v) == g) return true;
@@ -58,15 +58,15 @@ static surg_pass_result branches(surg_pass_ctx *p, surg_node *n) {
 
 /* ---- Loop and Scan --------------------------------------------------------------------------- */
 
-/* Whether the body gives v in another place than output `but`: there a value from outside would
- * stand. */
+/* Whether the body returns v at another output than `but`, which would then be a captured value. */
 static bool given_elsewhere(const bodies_loop *l, const surg_value *v, size_t but) {
   for (size_t i = 0; i < surg_graph_output_count(l->body); i++)
     if (i != but && surg_graph_output(l->body, i) == v) return true;
   return false;
 }
 
-/* Whether a node of the body, which need not run, fails if its input `at` is what `init` is. */
+/* Whether a node of the body, which may not run, would fail if input `at` were the constant
+ * `init`. */
 static bool fails_on(surg_pass_ctx *p, const bodies_loop *l, size_t at, const surg_value *init) {
   surg_tensor *t = surg_value_settled(init);
   if (!t) return false;
@@ -99,7 +99,7 @@ static bool drop_input(surg_node *n, size_t i) {
 }
 
 static bool take_out(surg_pass_ctx *p, bodies_loop *l, size_t i) {
-  assert(i < l->states); /* each is taken out once */
+  assert(i < l->states); /* each is removed once */
   surg_value *in = surg_graph_input(l->body, l->first_in + i);
   surg_value *init = surg_node_input(l->n, l->first_in + i);
   if (!give(p, l->n, i, init) || surg_graph_remove_output(l->body, l->first_out + i) != SURG_OK)
@@ -113,7 +113,7 @@ static bool take_out(surg_pass_ctx *p, bodies_loop *l, size_t i) {
   return true;
 }
 
-/* From behind: places in front hold. */
+/* Removes unchanged states, last first, so that the remaining indices stay valid. */
 static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   bodies_loop l;
@@ -121,7 +121,7 @@ static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
       surg_node_output_count(n) < l.states)
     return result;
   for (size_t i = l.states; i-- > 0;) {
-    assert(i < l.states); /* from the last to the first: what goes is behind those to come */
+    assert(i < l.states); /* removal only shifts indices above i */
     if (!unchanged(p, &l, i) || !surg_pass_allow(p)) continue;
     if (!take_out(p, &l, i)) return SURG_PASS_FAILED;
     result = SURG_PASS_CHANGED;
@@ -129,7 +129,7 @@ static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
   return result;
 }
 
-/* ---- nodes that are the same in every trip --------------------------------------------------- */
+/* ---- loop-invariant nodes ------------------------------------------------------------------- */
 
 static bool from_outside(const surg_node *n) {
   bool any = false;
@@ -156,7 +156,7 @@ static bool invariant(surg_pass_ctx *p, surg_node *n) {
   return true;
 }
 
-/* The node again, before the loop, under its names. */
+/* Moves n before the loop: adds a copy there, with the name of n and of its first output. */
 static bool move_out(surg_node *n, surg_node *loop) {
   const size_t outputs = surg_node_output_count(n);
   assert(n != loop && surg_node_graph(n) != surg_node_graph(loop));
@@ -185,7 +185,7 @@ static surg_pass_result invariants(surg_pass_ctx *p, surg_node *loop) {
   for (surg_node *n = body ? surg_graph_first_node(body) : NULL, *next; n; n = next) {
     next = surg_node_next(n);
     if (!invariant(p, n) || !surg_pass_allow(p)) continue;
-    /* What reads it is judged by its type. */
+    /* Consumers are judged by the inferred type of the moved value. */
     if (!move_out(n, loop) || surg_model_infer(surg_pass_model(p)) != SURG_OK)
       return SURG_PASS_FAILED;
     surg_pass_count(p, "nodes before loops", 1);

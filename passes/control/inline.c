@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces calls of functions of the model by what the functions do, all of them or those named,
- * and operators named in `spec` by what the specification says they do. Functions that no call
- * reaches any more go, and the imports of their domains.
+/* Replaces calls of model functions, all or those named, by the nodes of the function, and
+ * operators named in `spec` by the function body that the ONNX standard defines for them. Unused
+ * functions and the imports of their domains are removed.
  *
  *   before: (x) => (y) { y = local.f <k = 2> (x) }     f <k> (a) => (b) { t = Abs (a)   b = ... }
  *   after:  (x) => (y) { t = Abs (x)   y = ... }
  *
- * Needs sorted. Keeps sorted. Exact, but for `spec`: what an operator computes and what its body
- * does may round differently. */
+ * Needs sorted. Keeps sorted. Exact, but for `spec`: an operator and its function body may round
+ * differently. */
 #include "inline.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@
 #include "../util/give.h"
 #include "../cleanup/prune.h"
 
-#define BODIES 64 /* of the specification, read once each */
+#define BODIES 64 /* most function bodies of the standard, each read once */
 
 typedef struct inlining {
   surg_pass_ctx *p;
@@ -28,17 +28,17 @@ typedef struct inlining {
   struct {
     const surg_schema *of;
     int64_t opset;
-    surg_model *model; /* NULL: there is none */
+    surg_model *model; /* NULL: the operator has no body */
   } bodies[BODIES];
   size_t n_bodies;
-  const char **domains; /* of functions that calls were replaced of */
+  const char **domains; /* domains of the functions whose calls were replaced */
   size_t n_domains, cap_domains;
   bool changed, stop;
 } inlining;
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- reading the options --------------------------------------------------------------------- */
 
-/* Without any name all functions are meant, but no operator of the specification. */
+/* Whether the options select f: without any name all functions, unless `spec` is given. */
 static bool named(void *user, const surg_function *f) {
   const surg_pass_ctx *p = user;
   if (surg_pass_list_count(p, "op"))
@@ -65,7 +65,7 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
 
 /* ---- opsets ---------------------------------------------------------------------------------- */
 
-/* Moves all to the opset of the model where a function that goes into the main graph needs it. */
+/* Converts the model to its own opset version if a function to inline uses another one. */
 static surg_pass_result align(inlining *in) {
   surg_graph *main = surg_model_graph(in->m);
   char text[INLINE_TEXT];
@@ -73,7 +73,7 @@ static surg_pass_result align(inlining *in) {
   for (size_t i = 0; i < surg_model_function_count(in->m); i++) {
     surg_function *f = surg_model_function(in->m, i);
     if (!in->wanted(in->user, f) || !inline_differs(f, main, text, &domain)) continue;
-    if (*domain && strcmp(domain, "ai.onnx") != 0) continue; /* told where it is called */
+    if (*domain && strcmp(domain, "ai.onnx") != 0) continue; /* reported at the call */
     if (surg_model_infer(in->m) != SURG_OK) return SURG_PASS_FAILED;
     return surg_pass_move_opset(in->p, surg_model_opset(in->m, ""));
   }
@@ -82,15 +82,15 @@ static surg_pass_result align(inlining *in) {
 
 /* ---- one call -------------------------------------------------------------------------------- */
 
-/* Whether v was made between two neighbours. */
+/* Whether v is produced by a node between prev (NULL: the start of the graph) and n. */
 static bool made_between(const surg_node *prev, const surg_value *v, const surg_node *n) {
   const surg_node *by = surg_value_producer(v, NULL);
   if (!by || surg_node_graph(by) != surg_node_graph(n)) return false;
   return (!prev || surg_node_before(prev, by)) && surg_node_before(by, n);
 }
 
-/* Output `old` of the call becomes `by`, and leaves it name and declared type where it can. The
- * name is free once the call has gone: *rename says who takes it. */
+/* Replaces output i of the call by `by`. `by` gets the declared type if it has none, and *rename
+ * is set if it can get the name, once the call is erased. */
 static surg_status give(inlining *in, surg_node *n, const surg_node *prev, size_t i, surg_value *by,
                         surg_value **rename) {
   assert(by && n != prev);
@@ -138,7 +138,7 @@ static surg_pass_result give_all(inlining *in, surg_node *n, const surg_node *pr
   return SURG_PASS_CHANGED;
 }
 
-/* Puts the body in the place of the call; *next is where to go on: at what arrived. */
+/* Replaces the call by the nodes of the body; *next is the first of them, to continue with. */
 static surg_pass_result replace(inlining *in, surg_node *n, surg_function *f, surg_node **next) {
   assert(f && next);
   surg_graph *g = surg_node_graph(n);
@@ -164,7 +164,7 @@ static surg_pass_result replace(inlining *in, surg_node *n, surg_function *f, su
   return SURG_PASS_CHANGED;
 }
 
-/* ---- functions of the model ------------------------------------------------------------------ */
+/* ---- functions of the model ----------------------------------------------------------------- */
 
 static bool remember_domain(inlining *in, const char *domain) {
   for (size_t i = 0; i < in->n_domains; i++)
@@ -203,10 +203,10 @@ static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next
   return replace(in, n, f, next);
 }
 
-/* ---- operators of the specification ---------------------------------------------------------- */
+/* ---- operators of the standard -------------------------------------------------------------- */
 
-/* The body of an operator's version for an opset: the function of a model that `in` keeps, or NULL.
- */
+/* Finds the function body of an operator version for an opset; *f is NULL if there is none. The
+ * body belongs to a model that `in` owns. */
 static surg_status body_of(inlining *in, const surg_schema *s, int64_t opset, surg_function **f) {
   assert(s && f);
   size_t i = 0;
@@ -214,7 +214,7 @@ static surg_status body_of(inlining *in, const surg_schema *s, int64_t opset, su
   while (i < in->n_bodies && (in->bodies[i].of != s || in->bodies[i].opset != opset)) i++;
   if (i == BODIES) return SURG_OK;
   if (i == in->n_bodies) {
-    assert(in->n_bodies < BODIES); /* `i` is below it */
+    assert(in->n_bodies < BODIES); /* i is smaller */
     surg_model *model;
     const surg_status got = surg_schema_body(surg_pass_context(in->p), s, opset, &model);
     if (got != SURG_OK && got != SURG_ENOTFOUND) return got;
@@ -227,7 +227,7 @@ static surg_status body_of(inlining *in, const surg_schema *s, int64_t opset, su
   return SURG_OK;
 }
 
-/* Whether some operator of the body is a function of this model: it would be called instead. */
+/* Whether a model function has the name of an operator in the body and would be called instead. */
 static bool hidden(const inlining *in, surg_function *f) {
   const surg_model *body = surg_graph_model(surg_function_graph(f));
   if (surg_model_function_count(in->m) == 0) return false;
@@ -292,12 +292,13 @@ static surg_pass_result clean_up(inlining *in) {
   return pr.failed ? SURG_PASS_FAILED : SURG_PASS_UNCHANGED;
 }
 
-/* Subgraphs that arrive stand behind all others in the list, so that they are met as well. */
+/* Inlines in every graph. The subgraphs of inlined bodies are appended to the list of graphs, so
+ * they are visited too. */
 static surg_pass_result inline_all(inlining *in) {
   for (surg_graph *g = surg_model_next_graph(in->m, NULL); g && !in->stop;
        g = surg_model_next_graph(in->m, g)) {
     const surg_function *f = surg_graph_function(g);
-    if (f && in->wanted(in->user, f)) continue; /* it goes */
+    if (f && in->wanted(in->user, f)) continue; /* it will be removed */
     if (inline_graph(in, g) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   }
   return in->stop ? SURG_PASS_UNCHANGED : clean_up(in);

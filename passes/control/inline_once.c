@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inline{once}: which functions no node more is left of when their calls become what they do: those
- * that are called once, and those of one node that calls no other. What could not be inlined for
- * certain is left out before anything is done. */
+/* inline{once}: selects the functions whose inlining adds no nodes: those called once, and those
+ * of one node that calls no function. Functions that might not be inlinable are excluded
+ * beforehand. */
 #include "inline.h"
 
 #include "../util/give.h"
@@ -22,7 +22,7 @@ static int same_callee(void *user, const void *a, const void *b) {
   return x->f == y->f;
 }
 
-/* All functions are there from the start, so nothing is put there here. */
+/* The entry of f; NULL: none. All functions are in the table already, so this inserts nothing. */
 static callee *look_up(const inline_once *once, const surg_function *f) {
   callee key = {.f = f};
   assert(once->callees && f);
@@ -31,7 +31,7 @@ static callee *look_up(const inline_once *once, const surg_function *f) {
   return c == &key ? NULL : c;
 }
 
-/* Whether each output is made by a node of the body, and no two are one. */
+/* Whether each output is produced by a node of the body and no value is returned twice. */
 static bool makes_outputs(const surg_function *f) {
   const surg_graph *body = surg_function_graph(f);
   const size_t count = surg_graph_output_count(body);
@@ -62,7 +62,7 @@ static bool enter_all(inline_once *once, surg_pass_ctx *p) {
   return true;
 }
 
-/* Whether the call can become what the function does, come what may. */
+/* Whether the call can be inlined in any case. */
 static bool call_fits(surg_pass_ctx *p, const surg_node *n, surg_function *f) {
   char text[INLINE_TEXT];
   const char *domain;
@@ -92,7 +92,7 @@ bool inline_once_read(inline_once *once, surg_pass_ctx *p) {
   return true;
 }
 
-/* Whether the body is one node, and that neither calls nor holds a graph. */
+/* Whether the body is a single node that has no subgraph and calls no function. */
 static bool is_one_node(const surg_function *f) {
   const surg_graph *body = surg_function_graph(f);
   const surg_node *n = surg_graph_first_node(body);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inline: the opsets that the body of a function meets where it goes. */
+/* inline: compares the opsets of a function body with those at its call. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "inline.h"
 
-/* The next graph of a function's body, with those inside; the body itself after NULL. */
+/* The next graph of a function: its body after NULL, then the subgraphs; NULL at the end. */
 static surg_graph *next_graph(surg_function *f, const surg_graph *after) {
   surg_graph *body = surg_function_graph(f);
   assert(!after || surg_graph_function(after) == f);
@@ -38,7 +38,7 @@ const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *tex
 }
 
 surg_status inline_imports(surg_function *f, surg_graph *g) {
-  assert(f && g && surg_graph_function(g) != f); /* no function is put into itself */
+  assert(f && g && surg_graph_function(g) != f); /* not recursive */
   surg_function *around = surg_graph_function(g);
   surg_status s = SURG_OK;
   for (size_t i = 0; s == SURG_OK && i < surg_function_import_count(f); i++) {

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What LSTM, GRU and RNN take to be so where nobody says it is not said: biases, first states and
- * peepholes that are all zero, and lengths of sequences that are all the whole length.
+/* Removes inputs of LSTM, GRU and RNN that equal their defaults: biases, initial states and
+ * peepholes that are all zero, and sequence lengths that are all the full length.
  *
  *   before: h = ConstantOfShape (s)   y = GRU (x, w, r, zeros, "", h)
  *   after:  y = GRU (x, w, r)
  *
- * Zeros are found in constants and behind what only copies them, so that the size of the batch need
- * not be known. Exact: the specification gives both the same meaning. */
+ * Zeros are recognized in constants and after operators that only copy elements, so the batch size
+ * may be unknown. Needs sorted, types. Keeps sorted. Exact: the specification gives both the same
+ * meaning. */
 #include "../util/each.h"
 
 #include <assert.h>
 
-#define STEPS 64                        /* nodes that zeros are looked for through */
-#define ZERO_BYTES (UINT64_C(16) << 20) /* of a constant that is looked through */
+#define STEPS 64                        /* most nodes searched for zeros */
+#define ZERO_BYTES (UINT64_C(16) << 20) /* largest constant searched, in bytes */
 #define PIECE 4096
-#define LENGTHS 1024 /* sequences of one batch whose lengths are known */
+#define LENGTHS 1024 /* most sequences of a batch */
 
 enum { BIAS = 3, SEQUENCE_LENS = 4, INITIAL_H = 5, INITIAL_C = 6, PEEPHOLE = 7 };
 
-/* Whether every bit of a constant is 0: minus zero is another number. */
+/* Whether all bits of a constant are 0; minus zero does not count. */
 static bool zero_tensor(const surg_tensor *t) {
   uint8_t piece[PIECE];
   const uint64_t bytes = surg_tensor_bytes(t);
@@ -32,7 +33,7 @@ static bool zero_tensor(const surg_tensor *t) {
   return true;
 }
 
-/* How many of the first inputs of a node all its elements come from; 0: it makes others. */
+/* The number of leading inputs from which all elements of the output are copied; 0: none. */
 static size_t copied_inputs(const surg_node *n) {
   if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN) return 0;
   switch (surg_node_op(n)) {
@@ -64,7 +65,7 @@ static bool zero_fill(const surg_node *n) {
   return t && zero_tensor(t);
 }
 
-/* Whether a value is zero throughout, whatever its size is. */
+/* Whether all elements of v are zero, of any shape. */
 static bool is_zero(const surg_value *v) {
   const surg_value *todo[STEPS];
   size_t count = 0, steps = 0;
@@ -83,7 +84,7 @@ static bool is_zero(const surg_value *v) {
   return true;
 }
 
-/* Whether each of the elements that are known is that dimension. */
+/* Whether all elements of v are known and equal to the dimension `length`. */
 static bool all_are(const surg_value *v, surg_dim length) {
   surg_elem e[LENGTHS];
   const int64_t n = v ? surg_value_elements(v, e, LENGTHS) : -1;
@@ -95,9 +96,9 @@ static bool all_are(const surg_value *v, surg_dim length) {
   return n > 0;
 }
 
-/* Whether all sequences are as long as the tensor. */
+/* Whether all sequence lengths equal the length of the input. */
 static bool whole_length(const surg_node *n) {
-  assert(surg_node_input(n, SEQUENCE_LENS)); /* `is_default` was asked */
+  assert(surg_node_input(n, SEQUENCE_LENS)); /* is_default checked it */
   const surg_value *lens = surg_node_input(n, SEQUENCE_LENS);
   const surg_type *x = surg_value_type(surg_node_input(n, 0));
   if (!x || !surg_type_has_rank(x) || surg_type_rank(x) != 3 ||
@@ -117,7 +118,7 @@ static bool is_default(const surg_node *n, size_t i) {
   return i == SEQUENCE_LENS ? whole_length(n) : is_zero(surg_node_input(n, i));
 }
 
-/* Absent inputs at the end are not listed. */
+/* Removes trailing absent inputs. */
 static surg_status trim(surg_node *n) {
   size_t count = surg_node_input_count(n);
   while (count > 3 && !surg_node_input(n, count - 1)) count--;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads what stands at a known place of a sequence or optional from what was put there: SequenceAt,
+/* Replaces reads from a sequence or optional by the values that were stored there: SequenceAt,
  * SequenceLength and ConcatFromSequence of sequences made by SequenceEmpty, SequenceConstruct,
- * SequenceInsert, SequenceErase and SplitToSequence, also around the graph that reads; and
- * OptionalHasElement and OptionalGetElement of what is known to hold something or nothing.
+ * SequenceInsert, SequenceErase and SplitToSequence, also in graphs around the reader;
+ * OptionalHasElement and OptionalGetElement of an optional known to be empty or not.
  *
  *   before: s = SequenceConstruct (a, b)   t = SequenceInsert (s, c, 0)   y = SequenceAt (t, 1)
  *   after:  y = a
  *
- * What made the sequence stays until `prune`. A position that is not in the sequence is a fault of
- * the model, which stays. Needs sorted, types. Keeps sorted. Exact. */
+ * The nodes that made the sequence stay until `prune`. A read at a position out of range is an error
+ * of the model, and stays. Needs sorted, types. Keeps sorted. Exact. */
 #include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
@@ -19,14 +19,14 @@
 #include "../util/numbers.h"
 #include "../util/values.h"
 
-#define STEPS 256     /* of making one sequence */
-#define ELEMENTS 1024 /* of one sequence */
+#define STEPS 256     /* most nodes that make one sequence */
+#define ELEMENTS 1024 /* most elements of one sequence */
 
-/* What is known of a sequence: its elements, or what it was split from. */
+/* The known content of a sequence: its elements, or the SplitToSequence that made it. */
 typedef struct list {
   surg_value *items[ELEMENTS];
   size_t n;
-  const surg_node *split; /* SplitToSequence, untouched since; NULL: items are known */
+  const surg_node *split; /* unmodified SplitToSequence; NULL: items are known */
 } list;
 
 typedef struct work {
@@ -38,12 +38,13 @@ typedef struct work {
   size_t n_steps; /* nodes that made the list */
 } work;
 
-/* ---- what a sequence holds ------------------------------------------------------------------- */
+/* ---- content of a sequence ------------------------------------------------------------------- */
 
-/* The position that input i of n says, absent `last`; false where it is not one of 0..n-1. */
+/* The position in input i of n, or `last` if absent; false: unknown, or outside 0..places-1.
+ * Negative positions count from `base`. */
 static bool position(const surg_node *n, size_t i, int64_t last, size_t places, size_t base,
                      size_t *out) {
-  assert(places >= base && places <= base + 1); /* an index, or a place to insert at */
+  assert(places >= base && places <= base + 1); /* an element, or also the end for insertion */
   int64_t at = last;
   if (surg_node_input(n, i) && !numbers_one(surg_node_input(n, i), &at)) return false;
   if (at < 0) at += (int64_t)base;
@@ -81,7 +82,7 @@ static bool step(list *l, const surg_node *n) {
   }
 }
 
-/* What is known of v, in w->list. */
+/* Determines the content of v in w->list; false: unknown. */
 static bool known(work *w, const surg_value *v) {
   w->n_steps = 0;
   w->list.n = 0;
@@ -116,7 +117,7 @@ static int64_t axis_of(const surg_node *n) {
   return axis < 0 && surg_type_has_rank(t) ? axis + (int64_t)surg_type_rank(t) : axis;
 }
 
-/* How many parts there are; -1: not known. */
+/* The number of parts; -1: unknown. */
 static int64_t parts_of(const surg_node *split) {
   const surg_value *sizes = surg_node_input(split, 1);
   const surg_type *t = surg_value_type(surg_node_input(split, 0));
@@ -133,8 +134,8 @@ static int64_t parts_of(const surg_node *split) {
   return d < 0 ? -1 : d / each + (d % each != 0);
 }
 
-/* Element `at` of what was split into single slices: a Gather, which refuses what is out of reach.
- */
+/* Element `at` of a split into single slices, read by a Gather, which fails like SequenceAt if
+ * out of range. NULL: failure. */
 static surg_value *gathered(surg_node *n, const surg_node *split, int64_t at) {
   const bool keep = surg_node_int(split, "keepdims", 1) != 0;
   surg_node *g = surg_graph_add_node(surg_node_graph(n), n, "", "Gather", 1);
@@ -166,7 +167,7 @@ static surg_pass_result done(work *w, surg_node *n, surg_value *by) {
   return SURG_PASS_CHANGED;
 }
 
-/* Puts v, which is there already, in the place of the result. */
+/* Replaces the result of n by the existing value v. */
 static surg_pass_result become(work *w, surg_node *n, surg_value *v) {
   const surg_value *old = surg_node_output(n, 0);
   if (!free_to_go(w, n)) return SURG_PASS_UNCHANGED;
@@ -217,7 +218,7 @@ static surg_pass_result length(work *w, surg_node *n) {
   return count < 0 ? SURG_PASS_UNCHANGED : become_number(w, n, SURG_INT64, count);
 }
 
-/* What was split and is put together again as it was. */
+/* Replaces a concatenation of all parts of a SplitToSequence by the value that was split. */
 static surg_pass_result rejoined(work *w, surg_node *n) {
   assert(w->list.split && w->list.n == 0);
   const surg_node *split = w->list.split;
@@ -231,7 +232,8 @@ static surg_pass_result rejoined(work *w, surg_node *n) {
   return become(w, n, surg_node_input(split, 0));
 }
 
-/* Nodes that go when nothing reads their sequence any more but n. */
+/* The number of nodes that become unused with n, because n is the only consumer of their
+ * sequence. */
 static size_t going(const work *w) {
   size_t count = 0;
   assert(w->n_steps <= STEPS);
@@ -249,7 +251,7 @@ static surg_value *unsqueezed(surg_node *n, surg_value *v, int64_t axis) {
   return at && surg_node_set_input(u, 1, at) == SURG_OK ? surg_node_output(u, 0) : NULL;
 }
 
-/* A type that Concat and Unsqueeze take. */
+/* Whether Concat and Unsqueeze support the type of v. */
 static bool joinable(const surg_graph *g, const surg_value *v) {
   const surg_type *t = surg_value_type(v);
   const int dtype = surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
@@ -280,7 +282,7 @@ static surg_pass_result concat(work *w, surg_node *n) {
 
 /* ---- optionals ------------------------------------------------------------------------------- */
 
-/* 1: it holds *what; 0: nothing; -1: who knows. */
+/* 1: v contains *what; 0: it is empty; -1: unknown. */
 static int holds(const surg_value *v, surg_value **what) {
   const surg_type_kind kind = v ? surg_type_get_kind(surg_value_type(v)) : SURG_TYPE_UNKNOWN;
   *what = (surg_value *)(uintptr_t)v;
@@ -320,7 +322,7 @@ static surg_pass_result visit(work *w, surg_node *n) {
   }
 }
 
-/* Outer graphs first: what an inner one captures is known by then. */
+/* Outer graphs first, so that captured sequences are simplified before subgraphs read them. */
 surg_pass_result sequence_read(surg_pass_ctx *p, bool grow) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   work *w = surg_pass_alloc(p, sizeof *w);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading elements of sequences and optionals where they came from: what the pass `sequence` does,
- * and what a move to an opset without them begins with. */
+/* Replaces reads of sequences and optionals by the stored values: the pass `sequence`, and the
+ * first step of a conversion to an opset without these types. */
 #ifndef SURG_PASSES_SEQUENCE_H
 #define SURG_PASSES_SEQUENCE_H
 
 #include <onnxsurg/onnxsurg.h>
 
-/* All of the model, whose types must be inferred; `grow`: also where that takes more nodes than go.
- */
+/* Processes the whole model; types must be inferred. `grow`: also where it adds more nodes than
+ * it removes. */
 surg_pass_result sequence_read(surg_pass_ctx *p, bool grow);
 
 #endif

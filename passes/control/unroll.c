@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes loops out whose number of trips is known: Loop with a constant trip count, and with a
- * condition that stays true or ends it after one trip; Scan of static length. What was handed
- * from trip to trip becomes what the copies read; what was collected becomes a Concat.
+/* Unrolls loops with a known trip count: Loop with a constant trip count and a condition that stays
+ * true or ends it after one trip; Scan of fixed length. Each copy of the body reads the states of
+ * the copy before; scan outputs become a Concat.
  *
  *   before: y = Loop <body = b (i, c, s) => (c, t) { t = Add (s, w) }> (2, "", x)
  *   after:  t = Add (x, w)   y = Add (t, w)
  *
- * A loop stays where more than `max-growth` nodes would come than go, where its body is random,
- * and where what it gives would need a name that nothing can bear. Initializers of a body that is
- * copied are lifted first.
+ * A loop stays if unrolling adds more than `max-growth` nodes, if its body is random, or if an
+ * output needs a name that no value can get. Initializers of a body that is copied are moved to
+ * the main graph first.
  *
  * Needs sorted, types. Keeps sorted. Exact. */
 #include "../util/bodies.h"
@@ -20,32 +20,32 @@
 
 #include <assert.h>
 
-#define TRIPS 4096  /* of one loop */
-#define NESTING 100 /* of graphs whose nodes are counted */
-#define TRIED 65536 /* nodes that are computed beforehand, to see whether one fails */
+#define TRIPS 4096  /* most trips of one loop */
+#define NESTING 100 /* most levels of subgraphs */
+#define TRIED 65536 /* most nodes evaluated to see whether one fails */
 
 typedef struct loop {
   surg_pass_ctx *p;
   surg_graph *g;
   bodies_loop is;
-  size_t collected; /* outputs that are */
+  size_t collected; /* number of used scan outputs */
   int64_t trips;
-  surg_value *yes;           /* the condition as the body sees it; NULL: nothing asked yet */
-  surg_value **args, **outs; /* of one trip */
-  surg_value **parts;        /* collected[trip], trips beside each other */
+  surg_value *yes;           /* the condition constant for the body; NULL: not made yet */
+  surg_value **args, **outs; /* values of the inputs and outputs of the body in one trip */
+  surg_value **parts;        /* slices of scan outputs: parts[output * trips + trip] */
 } loop;
 
-/* ---- how often ------------------------------------------------------------------------------- */
+/* ---- trip count ------------------------------------------------------------------------------ */
 
-/* What the body says of going on: 1 always, 0 never, -1 who knows. */
+/* The condition that the body returns: 1 always true, 0 always false, -1 unknown. */
 static int goes_on(const surg_graph *body) {
   const surg_value *v = bodies_origin(surg_graph_output(body, 0));
   int64_t b;
-  if (v && v == surg_graph_input(body, 1)) return 1; /* it was true, or there is no trip */
+  if (v && v == surg_graph_input(body, 1)) return 1; /* it was true, or no trip ran */
   return numbers_one(v, &b) ? b != 0 : -1;
 }
 
-/* -1: not known. */
+/* The trip count of a Loop; -1: unknown. */
 static int64_t loop_trips(const surg_node *n, const surg_graph *body) {
   const surg_value *count = surg_node_input(n, 0), *go = surg_node_input(n, 1);
   int64_t most = INT64_MAX, first = 1;
@@ -77,9 +77,9 @@ static int64_t scan_trips(const surg_node *n, size_t states) {
   return trips;
 }
 
-/* ---- whether --------------------------------------------------------------------------------- */
+/* ---- whether to unroll ---------------------------------------------------------------------- */
 
-/* Nodes of a graph and of those inside; more than there can be where they are too deep. */
+/* The number of nodes of a graph and its subgraphs; UINT32_MAX or more if nested too deeply. */
 static uint64_t nodes_of(const surg_graph *g, int depth) {
   assert(depth >= 0 && depth <= NESTING);
   uint64_t sum = surg_graph_node_count(g);
@@ -92,7 +92,7 @@ static uint64_t nodes_of(const surg_graph *g, int depth) {
   return sum;
 }
 
-/* A node that only says whether the loop goes on is not needed any more. */
+/* 1 if a node only computes the condition, and is not needed after unrolling; else 0. */
 static uint64_t idle_nodes(const surg_graph *body) {
   const surg_value *v = surg_graph_output(body, 0);
   const surg_node *by = v ? surg_value_producer(v, NULL) : NULL;
@@ -100,7 +100,7 @@ static uint64_t idle_nodes(const surg_graph *body) {
          surg_node_graph(by) == body;
 }
 
-/* Where constants are nodes they count. */
+/* The number of Constant nodes per trip, where constants must be nodes; else 0. */
 static uint64_t constants_of_trip(const loop *l) {
   if (surg_graph_get_kind(l->g) != SURG_GRAPH_FUNCTION &&
       surg_model_ir_version(surg_pass_model(l->p)) >= 4)
@@ -121,7 +121,7 @@ static bool small_enough(const loop *l) {
   return then <= body + 1 || (most > 0 && then - body - 1 <= (uint64_t)most);
 }
 
-/* The type of what is collected as output i; UNDEFINED where no Concat takes it. */
+/* The element type of scan output i; UNDEFINED if Concat does not support it. */
 static int collected_type(const loop *l, size_t i) {
   const surg_type *t = surg_value_type(surg_node_output(l->is.n, l->is.states + i));
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR)
@@ -131,14 +131,14 @@ static int collected_type(const loop *l, size_t i) {
   return dtype > SURG_BFLOAT16 ? SURG_UNDEFINED : dtype;
 }
 
-/* Whether a graph stands in a node of g. */
+/* Whether g has a node with a subgraph. */
 static bool nests(const surg_graph *g) {
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
     if (surg_node_subgraph(n, 0)) return true;
   return false;
 }
 
-/* The number of a trip, of the rank that the body declares. */
+/* The iteration number as a tensor, of the rank that the body declares. */
 static surg_tensor *trip_number(const loop *l, int64_t trip) {
   const surg_type *t = surg_value_declared_type(surg_graph_input(l->is.body, 0));
   const int64_t dim = 1;
@@ -146,8 +146,8 @@ static surg_tensor *trip_number(const loop *l, int64_t trip) {
   return numbers_tensor(surg_pass_model(l->p), SURG_INT64, &dim, vector, &trip, 1);
 }
 
-/* Whether in a trip, whose number and constant states are then constants, a node that need not run
- * fails: in a branch, or in all of the body if the loop stands in one. */
+/* Whether some node that may not run would fail once iteration numbers and states are constants:
+ * a node in a branch, or any node of the body if the loop itself is in a subgraph. */
 static bool trips_fail(const loop *l) {
   const size_t n_in = surg_graph_input_count(l->is.body),
                n_out = surg_graph_output_count(l->is.body);
@@ -168,7 +168,7 @@ static bool trips_fail(const loop *l) {
   return false;
 }
 
-/* Whether every output can go to another value, by an Identity where it must be. */
+/* Whether every output can be replaced, if needed by an Identity. */
 static bool gives(const loop *l) {
   for (size_t i = 0; i < surg_node_output_count(l->is.n); i++) {
     const surg_value *old = surg_node_output(l->is.n, i);
@@ -193,14 +193,14 @@ static bool body_fits(surg_graph *body) {
       return false;
   for (size_t i = 0; i < surg_graph_output_count(body); i++)
     if (!surg_graph_output(body, i)) return false;
-  /* What is referred to by name cannot be there twice. */
+  /* An initializer that is referred to by name cannot be copied. */
   for (surg_value *v = surg_graph_next_initializer(body, NULL); v;
        v = surg_graph_next_initializer(body, v))
     if (surg_value_is_pinned(v)) return false;
   return true;
 }
 
-/* Fills in what the node is; false: no loop that could be written out. */
+/* Fills in l from n; false: not a loop that can be unrolled. */
 static bool read_loop(loop *l, surg_node *n) {
   if (!bodies_loop_of(&l->is, n) || !body_fits(l->is.body)) return false;
   const size_t n_out = surg_node_output_count(n);
@@ -223,7 +223,8 @@ static const char *refusal(const loop *l) {
 
 /* ---- one trip -------------------------------------------------------------------------------- */
 
-/* A constant for an input of the body, of the rank it declares; NULL where nothing reads it. */
+/* Makes a constant for input i of the body, of the rank that it declares, if the input is used.
+ * False: out of memory. */
 static bool counted(const loop *l, size_t i, int dtype, int64_t v, surg_value **out) {
   const surg_value *in = surg_graph_input(l->is.body, i);
   const surg_type *t = surg_value_declared_type(in);
@@ -241,7 +242,7 @@ static int64_t of_list(const surg_node *n, const char *name, size_t i) {
   return list && i < count ? list[i] : 0;
 }
 
-/* Slice `trip` of input i of the Scan. */
+/* Slice `trip` of scan input i, read by a Gather. */
 static surg_value *cut(const loop *l, size_t i, int64_t trip) {
   assert(trip >= 0 && trip < l->trips && i < l->is.slices);
   const bool back = of_list(l->is.n, "scan_input_directions", i) == 1;
@@ -269,7 +270,7 @@ static bool set_args(loop *l, int64_t trip) {
   return counted(l, 0, SURG_INT64, trip, &l->args[0]);
 }
 
-/* Nodes behind `prev` and before the loop get names of their own. */
+/* Gives the nodes between `prev` and the loop unique names. */
 static bool name_copies(const loop *l, surg_node *prev) {
   surg_node *n = prev ? surg_node_next(prev) : surg_graph_first_node(l->g);
   for (; n != l->is.n; n = surg_node_next(n)) {
@@ -287,7 +288,7 @@ static bool copy_trip(loop *l) {
          name_copies(l, prev);
 }
 
-/* The last trip is the body itself. */
+/* Moves the body itself to the outer graph for the last trip. */
 static bool move_trip(loop *l) {
   const size_t n_in = surg_graph_input_count(l->is.body),
                n_out = surg_graph_output_count(l->is.body);
@@ -308,7 +309,7 @@ static bool move_trip(loop *l) {
   return surg_graph_hoist(l->is.body, l->is.n) == SURG_OK;
 }
 
-/* ---- what was collected ---------------------------------------------------------------------- */
+/* ---- scan outputs ---------------------------------------------------------------------------- */
 
 static bool axis_input(const loop *l, surg_node *n, int64_t axis) {
   if (surg_graph_opset(l->g, "") < 13) return surg_node_set_ints(n, "axes", &axis, 1) == SURG_OK;
@@ -333,7 +334,7 @@ static bool collect(loop *l, int64_t trip) {
     const bool back = l->is.scan && of_list(l->is.n, "scan_output_directions", i) == 1;
     surg_value *v = part(l, l->outs[l->is.first_out + l->is.states + i], out_axis(l, i));
     if (!v) return false;
-    assert(k < l->collected && trip < l->trips); /* `write_out` made room for so many */
+    assert(k < l->collected && trip < l->trips); /* write_out allocated them */
     l->parts[(int64_t)k++ * l->trips + (back ? l->trips - 1 - trip : trip)] = v;
   }
   return true;
@@ -368,7 +369,7 @@ static bool give_all(const loop *l) {
 }
 
 static bool write_out(loop *l) {
-  assert(l->trips >= 0 && l->trips <= TRIPS); /* `small_enough` was asked */
+  assert(l->trips >= 0 && l->trips <= TRIPS); /* small_enough checked it */
   const size_t n_in = surg_graph_input_count(l->is.body),
                n_out = surg_graph_output_count(l->is.body);
   l->args = surg_pass_alloc(l->p, (n_in + 1) * sizeof *l->args);

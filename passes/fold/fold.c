@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes what is known before the model runs. A node whose inputs are all constant becomes
- * constants; so does a node of a shape computation whose result is proven although its inputs are
- * not constant (Shape of a static dim, what is gathered from it); an If with a condition known in
- * one of these ways, or with a branch that can only fail (fold_doomed.c), becomes the branch
- * taken; a computed target of Reshape becomes a constant with at most one -1 (fold_shapes.c).
- * Constants that nothing reads any more go at once.
+ * constants. So does a node of a shape computation whose result is proven although its inputs are
+ * not constant (Shape of a fixed dimension, or a Gather from it). An If whose condition is known,
+ * or one of whose branches always fails (fold_doomed.c), becomes the branch that runs. A computed
+ * target of Reshape becomes a constant with at most one -1 (fold_shapes.c). Constants that lose
+ * their last consumer are removed.
  *
  *   before: (float[2] x) => (y) <float[1] c = {3}> { d = Neg (c)   y = Mul (x, d) }
  *   after:  (float[2] x) => (y) <float[1] d = {-3}> { y = Mul (x, d) }
  *
- * Each node is judged by its neighbourhood alone: what its result takes in the file may be more
- * than what leaves the file with the node by max-growth bytes, by default none, so that files do
- * not grow (fold_growth.c); a chain of nodes that fold into each other is judged at its end
- * (fold_chain.c), a node behind others that were left for their size with all of them
- * (fold_cone.c). Where sizes are known from the types, nothing is computed first. The limits on
- * the whole run are guards against made-up files; what they leave is counted. Never folded:
- * random operators, operators that are no builtins, DequantizeLinear (the small form is the
- * purpose) unless that is asked for, whatever the user keeps, and what a node of a branch or body
- * that need not run would fail on (surg_model_shelter): engines reject a model for it when they
- * load it.
+ * Each node is judged locally: its result may be at most max-growth bytes larger in the file than
+ * what is removed with the node. The default is 0, so files do not grow (fold_growth.c). A chain of
+ * nodes that fold into each other is judged at its end (fold_chain.c); a node whose inputs come
+ * from nodes that were too large alone is judged together with them (fold_cone.c). Where types
+ * give the sizes, they are checked before anything is computed. The limits on the whole run protect
+ * against malicious files; nodes that exceed them are counted. Never folded: random operators,
+ * custom operators, DequantizeLinear (the quantized form is smaller) unless requested, nodes that
+ * the user protects, and nodes whose result would make a node of a branch or body that may not run
+ * fail (surg_model_shelter): engines reject such a model at load time.
  *
  * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
  * ulp: engines round sums and transcendental functions in their own ways. */
@@ -55,14 +54,15 @@ bool fold_leave(fold_state *f, const surg_node *n, const char *why) {
   }
   if (f->n_reasons == FOLD_REASONS) return false;
   f->reasons[f->n_reasons++] = (fold_reason){why, 1};
-  /* One node stands for all with this reason: locating a node costs the nodes before it. */
+  /* Note only the first node of a reason: locating a node costs time linear in the nodes before
+   * it. */
   char text[160];
   snprintf(text, sizeof text, "not folded: %s", why);
   surg_pass_note(f->pass, n, text);
   return false;
 }
 
-/* Such a node may fold once other readers of its inputs have gone. */
+/* Such a node may fold later, after other consumers of its inputs are removed. */
 bool fold_leave_large(fold_state *f, surg_node *n) {
   assert(n);
   if (f->large++ == 0) f->first_large = n;
@@ -86,7 +86,7 @@ void fold_count(fold_state *f, const surg_schema *op, uint64_t grown) {
   f->ops[i].grown += grown;
 }
 
-/* Whether a word of `keep` names the node: by its name, its operator, or one of its outputs. */
+/* Whether a word of `keep` is the name of the node, its operator, or one of its outputs. */
 static bool is_named(const surg_node *n, const char *word) {
   if (strcmp(word, surg_node_op_type(n)) == 0 || strcmp(word, surg_node_name(n)) == 0) return true;
   for (size_t o = 0; o < surg_node_output_count(n); o++) {
@@ -104,7 +104,7 @@ bool fold_keeps(const fold_state *f, const surg_node *n) {
   return false;
 }
 
-/* Reports words of `keep` that name nothing. */
+/* Reports words of `keep` that match no node. */
 static void find_kept(surg_pass_ctx *p) {
   const surg_model *m = surg_pass_model(p);
   for (size_t i = 0; i < surg_pass_list_count(p, "keep"); i++) {
@@ -141,7 +141,7 @@ static bool has_reader(const surg_node *n) {
   return false;
 }
 
-/* --- constants that go with a node --- */
+/* --- constants removed with a node --- */
 
 bool fold_erasable(const fold_state *f, const surg_value *v) {
   const surg_node *producer = surg_value_producer(v, NULL);
@@ -178,7 +178,7 @@ static int by_address(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* In files before IR 4 a constant is listed as an input too; both entries go. */
+/* Before IR version 4 an initializer is listed as an input too; both entries are removed. */
 static void bury_inputs(fold_state *f) {
   if (f->inputs.count == 0 || f->failed) return;
   qsort(f->inputs.items, f->inputs.count, sizeof *f->inputs.items, by_address);
@@ -192,9 +192,9 @@ static void bury_inputs(fold_state *f) {
   }
 }
 
-/* --- putting a result in the place of an output --- */
+/* --- replacing outputs by results --- */
 
-/* Makes output i a constant, where something reads it. */
+/* Makes output i a constant, if it is used. */
 static bool put(fold_state *f, surg_node *n, size_t i, surg_tensor *t) {
   surg_value *v = surg_node_output(n, i);
   if (surg_value_use_count(v, 1) == 0) return true;
@@ -222,7 +222,7 @@ bool fold_may_grow(fold_state *f, const surg_node *n, uint64_t bytes) {
   return true;
 }
 
-/* A node whose results are known goes when that is within the growth rule. */
+/* Replaces a node by its results if the growth rule allows it. Unused results may be NULL. */
 static bool give(fold_state *f, surg_node *n, surg_tensor **results, uint64_t bytes,
                  uint64_t leaving) {
   uint64_t grown = bytes > leaving ? bytes - leaving : 0;
@@ -235,7 +235,7 @@ static bool give(fold_state *f, surg_node *n, surg_tensor **results, uint64_t by
   return true;
 }
 
-/* The results of a node within the growth rule, or false. */
+/* Folds a node with constant inputs, if the growth rule allows it. */
 static bool fold_node(fold_state *f, surg_node *n, surg_node **next) {
   uint64_t leaving = fold_leaving(f, n), most = fold_plus(leaving, f->max_growth), bytes = 0, file;
   bool chain = false;
@@ -250,7 +250,7 @@ static bool fold_node(fold_state *f, surg_node *n, surg_node **next) {
   return give(f, n, results, fold_bytes(n, results, surg_node_output_count(n)), leaving);
 }
 
-/* An Identity of a constant needs no second tensor: its readers read the constant. */
+/* Replaces an Identity of a constant by the constant, without a second tensor. */
 static bool fold_identity(fold_state *f, surg_node *n) {
   surg_value *in = surg_node_input(n, 0), *out = surg_node_output(n, 0);
   surg_replace how = surg_value_can_replace(out, in);
@@ -295,7 +295,7 @@ bool fold_may(fold_state *f, const surg_node *n) {
 
 /* --- values whose elements are known although inputs are not --- */
 
-/* A node of a shape computation whose result inference knows to the last element. */
+/* Folds a node of a shape computation if inference knows all elements of its result. */
 static bool fold_known(fold_state *f, surg_node *n, surg_node **next) {
   surg_tensor *t = fold_known_elements(f, surg_node_output(n, 0));
   if (!t || f->failed || !fold_may(f, n)) return false;
@@ -307,7 +307,7 @@ static bool fold_known(fold_state *f, surg_node *n, surg_node **next) {
   return give(f, n, &t, bytes, leaving);
 }
 
-/* Folds a node if that can be done; *next is the node to go on with. */
+/* Folds a node if possible; *next is the node to continue with. */
 static void visit(fold_state *f, surg_node *n, surg_node **next) {
   int op = surg_node_op(n);
   if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || op == SURG_OP_Constant) return;
@@ -337,8 +337,8 @@ static void walk(fold_state *f, surg_graph *g) {
   }
 }
 
-/* Outer graphs come first, so that what they capture is constant by then; a branch that moves out
- * is walked where it arrives. */
+/* Walks outer graphs first, so that captured values are constant before subgraphs are walked.
+ * The nodes of an inlined branch are walked where they are inserted. */
 static void walk_all(fold_state *f) {
   f->large = 0;
   for (size_t i = 0; i < f->n_reasons; i++) f->reasons[i].nodes = 0;
@@ -347,8 +347,8 @@ static void walk_all(fold_state *f) {
     walk(f, g);
 }
 
-/* A node left for its size may fold when a later reader of its inputs has gone. Walking again only
- * ever adds to what folds, so what comes out is the same in whatever order the nodes stand. */
+/* Repeats the walk: a node left for its size may fold after a later consumer of its inputs is
+ * removed. Repetition only folds more nodes, so the result does not depend on node order. */
 static void walk_until_settled(fold_state *f) {
   for (int i = 0; i < FOLD_WALKS; i++) {
     uint64_t before = surg_model_epoch(f->model);
@@ -401,7 +401,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
   for (surg_graph *g = surg_model_next_graph(f->model, NULL); g;
        g = surg_model_next_graph(f->model, g))
     f->max_left += surg_graph_node_count(g);
-  surg_pass_used(p, SURG_EXACT); /* so far; fold_node says more */
+  surg_pass_used(p, SURG_EXACT); /* fold_used raises it */
   do {
     if (surg_model_shelter(f->model) != SURG_OK) return SURG_PASS_FAILED;
     walk_until_settled(f);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the fold pass share. */
+/* Shared declarations of the fold pass. */
 #ifndef SURG_PASSES_FOLD_H
 #define SURG_PASSES_FOLD_H
 
@@ -7,13 +7,13 @@
 
 #include "../util/table.h"
 
-#define FOLD_OPS 512    /* operators counted apart */
-#define FOLD_WALKS 16   /* over all nodes, while that changes something */
-#define FOLD_REASONS 96 /* reasons counted apart; each is a static text */
+#define FOLD_OPS 512    /* most operators counted separately */
+#define FOLD_WALKS 16   /* most walks over all nodes, while they change something */
+#define FOLD_REASONS 96 /* most reasons counted separately; each is a static text */
 
-/* What was folded of one operator. */
+/* Counts for one operator: nodes folded and bytes added. */
 typedef struct fold_op {
-  const char *name; /* of the schema: static text */
+  const char *name; /* name in the schema: static text */
   uint64_t nodes, grown;
 } fold_op;
 
@@ -22,7 +22,8 @@ typedef struct fold_reason {
   uint64_t nodes;
 } fold_reason;
 
-/* A constant whose last use went away and that leaves the interface of an old file later. */
+/* A list of constants to remove once unused; `inputs` of fold_state also leave the graph's
+ * inputs. */
 typedef struct fold_dead {
   surg_value **items;
   size_t count, capacity;
@@ -32,116 +33,119 @@ typedef struct fold_state {
   surg_pass_ctx *pass;
   surg_model *model;
   uint64_t max_growth, max_bytes, max_total, max_work;
-  uint64_t grown, work; /* in all, against the guards */
-  bool dequantize; /* DequantizeLinear, too */
-  bool fusable;    /* what runtimes recognize an operator by stays */
+  uint64_t grown, work; /* totals of this run, checked against the limits */
+  bool dequantize; /* also fold DequantizeLinear */
+  bool fusable;    /* keep patterns that runtimes fuse */
   bool changed;
   bool failed; /* out of memory */
-  bool done;   /* the limit of rewrites is spent */
+  bool done;   /* the limit of rewrites is reached */
   fold_op ops[FOLD_OPS];
   size_t n_ops;
   fold_reason reasons[FOLD_REASONS];
   size_t n_reasons;
   uint64_t large; /* nodes left for their size in this walk */
   const surg_node *first_large;
-  table left; /* nodes that were left for their size */
+  table left; /* the set of nodes left for their size */
   size_t n_left, max_left;
   fold_dead dead, inputs;
 } fold_state;
 
 bool fold_push(fold_state *f, fold_dead *list, surg_value *v);
-/* Counts a node left as it is; always false. `why` is static text. */
+/* Counts a node that is not folded; always false. `why` is static text. */
 bool fold_leave(fold_state *f, const surg_node *n, const char *why);
-/* Asks whether one more rewrite may be made. */
+/* Whether one more rewrite is allowed; sets `done` if not. */
 bool fold_allow(fold_state *f);
-/* Whether the user protects the node, by --keep or by the option. */
+/* Whether the user protects the node, by --keep or the option `keep`. */
 bool fold_keeps(const fold_state *f, const surg_node *n);
-/* Why the outputs of a node cannot go to another value whatever that is, or NULL. */
+/* The reason why an output of n cannot be replaced by any value, or NULL. */
 const char *fold_pinned(const surg_node *n);
-/* Remembers the inputs of a node that is about to go, so that fold_bury finds them. */
+/* Remembers the constant inputs of a node that is about to be erased, for fold_bury. False: out
+ * of memory. */
 bool fold_remember_inputs(fold_state *f, const surg_node *n);
-/* Erases remembered constants that nothing reads any more. */
+/* Erases remembered constants that have no consumer left. */
 void fold_bury(fold_state *f);
-/* Whether v can be erased once nothing reads it. */
+/* Whether v may be erased once it is unused. */
 bool fold_erasable(const fold_state *f, const surg_value *v);
-/* Counts a node that was folded and the bytes it added. */
+/* Counts a folded node and the bytes it added. */
 void fold_count(fold_state *f, const surg_schema *op, uint64_t grown);
 
-/* fold_growth.c: what folding takes from the file and adds to it. All bytes are bytes of the file:
- * whole messages with tag and length. */
+/* fold_growth.c: the bytes that folding removes from the file and adds to it. Sizes are those of
+ * whole protobuf messages, with tag and length. */
 
 static inline uint64_t fold_plus(uint64_t a, uint64_t b) {
   return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
-/* What leaves the file with n: its message, what is said of its results, constants that only n
- * reads. */
+/* Bytes removed with n: its message, the entries of its outputs, and constants that only n uses. */
 uint64_t fold_leaving(const fold_state *f, const surg_node *n);
-/* Whether the results of n, `bytes` large, go into a chain of nodes that fold too and end in a
- * value within max-growth of what leaves with them all; `leaving` leaves with n. */
+/* Whether n starts a chain of nodes that fold too and ends in a value within max-growth of all
+ * bytes removed. `bytes`: size of the results of n; `leaving`: bytes removed with n. Computes
+ * nothing. */
 bool fold_chain_pays(fold_state *f, const surg_node *n, uint64_t bytes, uint64_t leaving);
-/* The next node of the chain behind n, or NULL. */
+/* The next node of the chain after n, or NULL. */
 surg_node *fold_follower(const fold_state *f, const surg_node *n);
-/* Computes the chain behind n, whose results are given, and folds it as one when its end is within
- * max-growth of what leaves with all of it; else nothing changes. *next: the node to go on with. */
+/* Computes the chain after n, whose results are given, and folds it as one once its end is
+ * within max-growth of the bytes removed with all its nodes; else changes nothing. *next: the
+ * node to continue with. */
 bool fold_chain(fold_state *f, surg_node *n, surg_tensor **results, uint64_t leaving,
                 surg_node **next);
-#define FOLD_CHAIN 16                       /* nodes of a chain */
-#define FOLD_TRANSIENT (UINT64_C(64) << 10) /* bytes a value on the way may be larger */
+#define FOLD_CHAIN 16                       /* most nodes after the head of a chain */
+#define FOLD_TRANSIENT (UINT64_C(64) << 10) /* bytes by which an intermediate value may be larger */
 
-/* fold_cone.c: a node that reads what nodes left for their size make, judged with all of them. */
+/* fold_cone.c: nodes that were left for their size, judged together at a common consumer. */
 
 /* Remembers a node that was left for its size. */
 void fold_mark_left(fold_state *f, surg_node *n);
-/* Folds n with all that was left before it where they are within max-growth together; else marks
- * it. False also: n reads something that is not constant. */
+/* Folds n together with the nodes left before it if they are within max-growth together; else
+ * marks n as left. False also if n has an input that is neither constant nor such a node's. */
 bool fold_cone(fold_state *f, surg_node *n);
 
-/* What leaves with n as fold_leaving says, without the constants that it reads. */
+/* As fold_leaving, without the constants that n uses. */
 uint64_t fold_own_bytes(const surg_node *n);
-/* What goes with a constant that nothing reads any more. */
+/* Bytes removed with a constant that becomes unused. */
 uint64_t fold_constant_leaving(const surg_value *v);
-/* To stay linear: a constant that has more readers counts as staying, and a node with more inputs
- * is in no chain. */
+/* Bounds the cost per node: a constant with more uses counts as staying, and a node with more
+ * inputs joins no chain. */
 #define FOLD_READS 64
 
 /* fold_compute.c */
 
-/* The results of a node, as many as it has outputs, within `bytes`; NULL: left, or failed. in[i],
- * if there is one, stands for input i. */
+/* Computes the results of n, one per output, within `bytes`; NULL: not folded (counted), or
+ * failed. A non-NULL in[i] replaces input i. */
 surg_tensor **fold_compute(fold_state *f, surg_node *n, surg_tensor *const *in, uint64_t bytes);
-/* What the results that have readers take in the file. */
+/* The size in the file of the results that are used. */
 uint64_t fold_bytes(const surg_node *n, surg_tensor *const *results, size_t count);
-/* Notes how exact the results of n are. */
+/* Records the exactness class of the results of n. */
 void fold_used(fold_state *f, const surg_node *n, surg_tensor *const *results, size_t count);
 
 /* fold.c */
 
-/* Adds to the growth of the run while max-total allows it: against files made to fill a disk. */
+/* Adds `bytes` to the growth of the run; false if that exceeds max-total, a limit against files
+ * made to fill a disk. */
 bool fold_may_grow(fold_state *f, const surg_node *n, uint64_t bytes);
-/* Replaces a node by its results (NULL: nothing reads it). Its outputs can be replaced: fold_pinned
- * was asked. */
+/* Erases n after replacing its outputs by `results` (NULL: nothing uses them). fold_pinned must
+ * be NULL. */
 bool fold_replace(fold_state *f, surg_node *n, surg_tensor *const *results);
-/* Counts a node that is left for its size; false. */
+/* Counts a node that is left for its size; always false. */
 bool fold_leave_large(fold_state *f, surg_node *n);
-/* Whether a node that computes constants may be folded; counts why not. */
+/* Whether a node that computes constants may be folded; counts the reason if not. */
 bool fold_may(fold_state *f, const surg_node *n);
 
-/* fold_shapes.c: what inference knows of elements. A tensor of all of them; NULL: not all are
- * known, or memory ran out and the model failed. */
+/* fold_shapes.c: the elements that inference knows. A tensor of all elements of v; NULL: some
+ * are unknown, or out of memory (then the model has failed). */
 surg_tensor *fold_known_elements(const fold_state *f, const surg_value *v);
-/* Gives a Reshape a constant target where one says the same. */
+/* Gives a Reshape an equivalent constant target, if there is one. */
 bool fold_reshape(fold_state *f, surg_node *n);
 
-/* fold_positions.c: whether n counts the positions of sequences for an embedding, and stays. */
+/* fold_positions.c: whether n computes the position indices of an embedding, and is kept. */
 bool fold_is_position(const fold_state *f, const surg_node *n);
 
-/* fold_if.c: an If whose condition is constant becomes the nodes of the branch taken. Whether it
- * did; `*next` is then the node to go on with. */
+/* fold_if.c: replaces an If with a constant condition by the nodes of its branch. Returns
+ * whether it did; then `*next` is the node to continue with. */
 bool fold_if(fold_state *f, surg_node *n, surg_node **next);
-/* The same with the branch that is known to be taken. */
+/* The same for a known branch: `taken` is the value of the condition. */
 bool fold_branch(fold_state *f, surg_node *n, bool taken, surg_node **next);
 
-/* fold_doomed.c: an If of which one branch can only end in an error. Whether some was folded. */
+/* fold_doomed.c: folds an If one of whose branches always fails. Returns whether it folded one. */
 bool fold_doomed(fold_state *f);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the fold pass: a chain of nodes that fold into each other, computed without touching the
- * model, and folded as one when its end is small enough.
+/* Part of the fold pass: a chain of nodes that fold into each other. It is computed without
+ * changing the model, and folded as one if its end is small enough.
  *
  *   before: ones = ConstantOfShape (n)   count = ReduceSum (ones)   y = Mul (x, count)
  *   after:  y = Mul (x, count)           with count an initializer */
@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-/* What stands for the inputs of `reader` that n makes; NULL: out of memory. */
+/* The inputs of `reader` that n produces, as tensors (NULL for the others); NULL: out of memory. */
 static surg_tensor **inputs_from(fold_state *f, const surg_node *reader, const surg_node *n,
                                  surg_tensor *const *results) {
   size_t count = surg_node_input_count(reader), at;
@@ -16,13 +16,13 @@ static surg_tensor **inputs_from(fold_state *f, const surg_node *reader, const s
   if (!in) f->failed = true;
   for (size_t i = 0; in && i < count; i++) {
     const surg_value *v = surg_node_input(reader, i);
-    assert(results); /* of n, which was computed */
+    assert(results); /* n was computed */
     if (v && surg_value_producer(v, &at) == n) in[i] = results[at];
   }
   return in;
 }
 
-/* A chain while it is computed. */
+/* The nodes of a chain and their results. */
 typedef struct chain {
   surg_node *nodes[FOLD_CHAIN + 1];
   surg_tensor **results[FOLD_CHAIN + 1];
@@ -36,7 +36,7 @@ static bool in_chain(const chain *c, const surg_node *n) {
   return false;
 }
 
-/* The last node before the chain that stays: not a Constant that may go with it. */
+/* The last node before the chain that stays; Constants used by the chain may be removed with it. */
 static surg_node *stays_before(const chain *c) {
   surg_node *n = surg_node_prev(c->nodes[0]);
   for (; n && surg_node_op(n) == SURG_OP_Constant; n = surg_node_prev(n)) {
@@ -46,9 +46,9 @@ static surg_node *stays_before(const chain *c) {
   return n;
 }
 
-/* Erases the chain from its end, whose results come, to its head. */
+/* Erases the chain from end to head; only the results of the end are stored. */
 static bool replace_all(fold_state *f, const chain *c, uint64_t grown) {
-  assert(c->length > 1); /* one that is alone is replaced by `give` */
+  assert(c->length > 1); /* a single node is replaced by `give` */
   for (size_t i = c->length; i-- > 0;) {
     bool end = i + 1 == c->length;
     const surg_schema *op = surg_node_schema(c->nodes[i]);
@@ -59,9 +59,9 @@ static bool replace_all(fold_state *f, const chain *c, uint64_t grown) {
   return true;
 }
 
-/* Computes the node behind the end of the chain, which becomes its end. */
+/* Computes the node after the end of the chain and appends it. */
 static bool extend(fold_state *f, chain *c, uint64_t *leaving) {
-  assert(c->length > 0 && c->length <= FOLD_CHAIN); /* one more has its place */
+  assert(c->length > 0 && c->length <= FOLD_CHAIN); /* room for one more */
   surg_node *last = c->nodes[c->length - 1], *reader = fold_follower(f, last);
   surg_tensor **in = reader ? inputs_from(f, reader, last, c->results[c->length - 1]) : NULL;
   if (!in) return false;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the fold pass: running the kernel of a node within the budgets, and what the result is
- * worth: its size in the file and how exact it is. */
+/* Part of the fold pass: evaluates a node within the limits, and gives the size of the results
+ * in the file and their exactness. */
 #include "../util/allow.h"
 #include "fold.h"
 
 #include <assert.h>
 
-/* Work of a whole run, as fold_compute counts it: up to 16 times what was done. */
+/* Limit on the work of a whole run, in scalar operations; fold_compute counts up to 16 times
+ * what was done. */
 #define RUN_WORK (UINT64_C(1) << 36)
 
 void fold_used(fold_state *f, const surg_node *n, surg_tensor *const *results, size_t count) {
@@ -15,7 +16,7 @@ void fold_used(fold_state *f, const surg_node *n, surg_tensor *const *results, s
       surg_pass_used(f->pass, surg_node_result_exactness(n, surg_tensor_dtype(results[i])));
 }
 
-/* Whether the user allows what other implementations may compute otherwise. */
+/* Whether the user permits the exactness class of the results of n. */
 static bool consent(fold_state *f, const surg_node *n) {
   surg_exactness worst = SURG_EXACT;
   if (surg_pass_allows(f->pass, SURG_LOSSY)) return true;
@@ -28,7 +29,8 @@ static bool consent(fold_state *f, const surg_node *n) {
   return surg_pass_allows(f->pass, worst) || fold_leave(f, n, allow_cure(worst));
 }
 
-/* The work is asked for in steps, so that the guard on the whole run counts about what was done. */
+/* Evaluates n with a work limit that grows in steps, so that the counted work is close to the
+ * actual work. */
 static surg_status evaluate(fold_state *f, surg_node *n, surg_tensor *const *in, uint64_t bytes,
                             surg_tensor **out, size_t count, const char **why) {
   surg_status s = SURG_ELIMIT;
@@ -51,7 +53,7 @@ surg_tensor **fold_compute(fold_state *f, surg_node *n, surg_tensor *const *in, 
   if (bytes > f->max_bytes) bytes = f->max_bytes;
   assert(bytes <= f->max_bytes);
   if (out && f->work <= RUN_WORK) s = evaluate(f, n, in, bytes, out, count, &why);
-  /* What cannot be read now cannot be read by whoever runs the model either. */
+  /* An I/O error fails the pass: the data is missing for every user of the model. */
   if (!out || s == SURG_ENOMEM || s == SURG_EIO || surg_model_status(f->model) != SURG_OK)
     f->failed = true;
   else if (s != SURG_OK)

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the fold pass: nodes that compute constants and were each left because its result is
- * larger than what leaves with it alone, judged together at a node that reads them all.
+/* Part of the fold pass: nodes that compute constants, each left because its result is larger than
+ * what is removed with it, judged together at a common consumer.
  *
  *   before: a = Slice (w, 0, 128)   b = Slice (w, 128, 512)   y = Concat (b, a)
- *   after:  y an initializer, and w gone
+ *   after:  y an initializer, and w removed
  *
- * Only the nodes that nothing outside reads leave; others are computed for the result alone. */
+ * Nodes with other consumers stay; they are computed for the result only. */
 #include "fold.h"
 
 #include <assert.h>
 
-#define CONE 64 /* nodes judged together */
+#define CONE 64 /* most nodes judged together */
 
 typedef struct cone {
-  surg_node *nodes[CONE]; /* first the one at the end, then what it reads; sorted: in order */
+  surg_node *nodes[CONE]; /* the consumer first, then its producers; after sort(): graph order */
   surg_tensor **results[CONE];
   bool leaves[CONE];
   size_t count;
 } cone;
 
-/* --- the nodes that were left --- */
+/* --- nodes left for their size --- */
 
 void fold_mark_left(fold_state *f, surg_node *n) {
   if (!f->left.slots && !table_make(&f->left, f->pass, f->max_left)) f->failed = true;
   if (f->failed || f->n_left >= f->max_left) return;
   f->n_left += !table_has(&f->left, n);
-  assert(f->n_left <= f->max_left); /* the slots of the table */
+  assert(f->n_left <= f->max_left); /* the size of the table */
   if (!table_put(&f->left, n)) f->failed = true;
 }
 
-/* The node that was left and makes v for nodes of the graph, or NULL. */
+/* The producer of v in this graph if it was left for its size, else NULL. */
 static surg_node *left_producer(const fold_state *f, const surg_value *v, const surg_graph *g) {
   surg_node *p = surg_value_producer(v, NULL);
   if (!p || surg_node_graph(p) != g) return NULL;
   return table_has(&f->left, p) ? p : NULL;
 }
 
-/* Whether all that n reads is constant or was left, and some was left. */
+/* Whether all inputs of n are constant or were left, and at least one was left. */
 static bool reads_left(const fold_state *f, const surg_node *n) {
   const surg_graph *g = surg_node_graph(n);
   bool any = false;
@@ -58,9 +58,9 @@ static size_t place(const cone *c, const surg_node *n) {
   return i;
 }
 
-/* Adds what the nodes of the cone read and was left; false: there is too much. */
+/* Adds all producers that were left, transitively; false: more than CONE nodes. */
 static bool gather(const fold_state *f, cone *c) {
-  assert(c->count == 1); /* the node at the end */
+  assert(c->count == 1); /* the common consumer */
   for (size_t k = 0; k < c->count; k++) {
     const surg_node *n = c->nodes[k];
     for (size_t i = 0; i < surg_node_input_count(n); i++) {
@@ -84,7 +84,7 @@ static void sort(cone *c) {
   }
 }
 
-/* Whether nodes of the cone that leave are all the readers of v. */
+/* Whether all consumers of v are nodes of the cone that are removed. */
 static bool read_inside(const cone *c, const surg_value *v) {
   size_t seen = 0;
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
@@ -95,7 +95,7 @@ static bool read_inside(const cone *c, const surg_value *v) {
   return true;
 }
 
-/* From the end backwards: readers are judged before what they read. */
+/* Decides which nodes are removed, consumers before producers. */
 static void judge(cone *c) {
   assert(c->count > 0);
   c->leaves[c->count - 1] = true;
@@ -108,7 +108,7 @@ static void judge(cone *c) {
   }
 }
 
-/* Whether input i of node k is the first place in the cone where v stands. */
+/* Whether input i of node k is the first use of v in the cone, so that v is counted once. */
 static bool first_place(const cone *c, size_t k, size_t i, const surg_value *v) {
   assert(k < c->count);
   for (size_t a = 0; a <= k; a++) {
@@ -135,7 +135,7 @@ static uint64_t leaving_bytes(const fold_state *f, const cone *c) {
   return bytes;
 }
 
-/* --- computing and folding it --- */
+/* --- computing and folding --- */
 
 static bool compute(fold_state *f, cone *c, uint64_t most) {
   for (size_t k = 0; k < c->count; k++) {
@@ -147,7 +147,7 @@ static bool compute(fold_state *f, cone *c, uint64_t most) {
       size_t at;
       const surg_value *v = surg_node_input(n, i);
       const size_t from = v ? place(c, surg_value_producer(v, &at)) : c->count;
-      assert(from == c->count || (from < k && c->results[from])); /* sorted: makers go first */
+      assert(from == c->count || (from < k && c->results[from])); /* sorted: producers first */
       if (from < c->count) in[i] = c->results[from][at];
     }
     c->results[k] = fold_compute(f, n, in, most);
@@ -176,7 +176,7 @@ bool fold_cone(fold_state *f, surg_node *n) {
   cone c = {.nodes = {n}, .count = 1};
   if (!gather(f, &c)) return false;
   sort(&c);
-  assert(c.nodes[c.count - 1] == n); /* it reads, at some remove, all others */
+  assert(c.nodes[c.count - 1] == n); /* it depends on all others */
   judge(&c);
   const uint64_t leaving = leaving_bytes(f, &c), most = fold_plus(leaving, f->max_growth);
   if (!surg_node_result_sizes(n, &elements, &bytes) || bytes > most) return fold_leave_large(f, n);

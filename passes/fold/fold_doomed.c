@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the fold pass: an If of which one branch can only end in an error takes the other one.
- * Exporters write such: "squeeze if that dim is 1, else pass it on", with a node behind that takes
- * the squeezed rank alone. For inputs that would have taken the other way the model has no result,
- * before and after.
+/* Part of the fold pass: replaces an If by one branch when the other branch always leads to an
+ * error. Exporters write such code: "squeeze if that dimension is 1, else forward it", followed by
+ * a node that only accepts the squeezed rank. For inputs that would select the other branch the
+ * model has no result, before and after.
  *
  *   before: n = Equal (d, 1)   t = If (n) {Squeeze (x, 2)} {Identity (x)}   y = Gemm (t, w)
  *   after:  t = Squeeze (x, 2)   y = Gemm (t, w)
  *
- * The node that fails must lead to an output of its graph: others an engine need not run. */
+ * An output of the graph must depend on the node that fails: engines need not run other nodes. */
 #include "../util/bodies.h"
 #include "fold.h"
 
 #include <assert.h>
 
-#define TRIALS (UINT64_C(1) << 18) /* nodes that are inferred again for this, times four */
+#define TRIALS (UINT64_C(1) << 18) /* most nodes inferred again for this, times four */
 
-/* --- does it matter --- */
+/* --- whether an output depends on a node --- */
 
 typedef struct reach {
   const surg_graph *graph;
@@ -24,28 +24,28 @@ typedef struct reach {
   size_t count;
 } reach;
 
-/* Notes a node; false: it failed. */
+/* Adds a node to the queue once; false: out of memory. */
 static bool meet(reach *r, surg_node *n) {
   if (table_has(&r->seen, n)) return true;
   if (!table_put(&r->seen, n)) return false;
-  assert(r->count < surg_graph_node_count(r->graph)); /* each is met once */
+  assert(r->count < surg_graph_node_count(r->graph)); /* each node is added once */
   r->queue[r->count++] = n;
   return true;
 }
 
-/* The node of the graph in which, or in a body of which, the use stands; NULL: an output of it. */
+/* The node of the graph that contains the use, directly or in a subgraph; NULL: a graph output. */
 static surg_node *reader(const reach *r, const surg_use *u) {
   const surg_graph *g = surg_use_graph(u);
   surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
   while (g != r->graph) {
     n = surg_graph_parent_node(g);
-    assert(n); /* a value is read in its graph and in those inside */
+    assert(n); /* a use is in the value's graph or a subgraph */
     g = surg_node_graph(n);
   }
   return n;
 }
 
-/* Whether an output of its graph depends on n. */
+/* Whether an output of its graph depends on n. On out of memory sets `failed`. */
 static bool matters(fold_state *f, surg_node *n) {
   const surg_graph *g = surg_node_graph(n);
   const size_t nodes = surg_graph_node_count(g);
@@ -65,9 +65,9 @@ static bool matters(fold_state *f, surg_node *n) {
   return false;
 }
 
-/* --- which branch --- */
+/* --- selecting the branch --- */
 
-/* Whether the branches are known to give different types: without that none can be told apart. */
+/* Whether the types of the branches differ; if not, inference cannot distinguish the branches. */
 static bool differ(const surg_node *n) {
   const surg_graph *x = bodies_graph(n, "then_branch"), *y = bodies_graph(n, "else_branch");
   for (size_t k = 0; x && y && k < surg_node_output_count(n); k++) {
@@ -78,7 +78,7 @@ static bool differ(const surg_node *n) {
   return false;
 }
 
-/* Folds n if one of its branches must fail and the other one need not. */
+/* Folds n if exactly one of its branches fails. */
 static bool try_branches(fold_state *f, surg_node *n) {
   surg_node *next = NULL, *fails[2];
   for (int taken = 0; taken < 2; taken++) fails[taken] = surg_node_branch_fails(n, taken != 0);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the fold pass: how the file grows or shrinks by folding a node. What leaves with the node
- * is set against the constants that come, message against message, so that a file does not grow by
- * a byte unless that is asked for.
+/* Part of the fold pass: the change of the file size by folding a node. The messages removed with
+ * the node are compared with those of the new constants, so that a file does not grow by a byte
+ * unless requested.
  *
- * Chains: a value that is larger than what it is made from may be on its way to something small. A
- * mask of ones that is only counted should fold; one that stays should not. The look ahead goes
- * from reader to only reader while all else they read is constant, and knows sizes from types
- * alone, so it computes nothing; fold_chain.c then does. */
+ * Chains: a value larger than its inputs may be an intermediate of something small. A mask of ones
+ * that is only counted should fold; one that stays should not. The look-ahead follows single
+ * consumers while their other inputs are constant. It reads sizes from types and computes nothing;
+ * fold_chain.c computes. */
 #include "fold.h"
 
 #include <assert.h>
 
-/* What leaves the file when node n goes and input i is a constant that nothing else reads, counted
- * at its first place. Elements in data files count as if they stood in the model. */
+/* The bytes removed with node n for input i: a constant without other consumers, counted at its
+ * first use in n. External data counts as if it were in the model file. */
 static uint64_t dying_bytes(const fold_state *f, const surg_node *n, size_t i) {
   const surg_value *v = surg_node_input(n, i);
   const surg_tensor *t = surg_value_constant(v);
@@ -46,7 +46,7 @@ uint64_t fold_leaving(const fold_state *f, const surg_node *n) {
   return bytes;
 }
 
-/* The only reader of the results of n, when it is a node of the same graph. */
+/* The only consumer of the results of n, if it is a node of the same graph; else NULL. */
 static surg_node *only_reader(const surg_node *n) {
   surg_node *reader = NULL;
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
@@ -60,7 +60,7 @@ static surg_node *only_reader(const surg_node *n) {
   return reader && surg_node_graph(reader) == surg_node_graph(n) ? reader : NULL;
 }
 
-/* Whether all inputs of `reader` are constant but those that n makes. */
+/* Whether all inputs of `reader` that n does not produce are constant. */
 static bool rest_constant(const surg_node *reader, const surg_node *n) {
   for (size_t i = 0; i < surg_node_input_count(reader); i++) {
     const surg_value *v = surg_node_input(reader, i);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the fold pass: an If whose condition is constant becomes the nodes of its branch.
+/* Part of the fold pass: replaces an If with a constant condition by the nodes of its branch.
  *
  *   before: y = If <then_branch = g1 () => (t) { t = Neg (x) }, else_branch = ...> (true)
  *   after:  y = Neg (x)
  *
- * An output of the branch may be anything: a value made there, an initializer of it, a value from
- * outside, an input of the model, the same value twice. Where the If was to give an output of a
- * graph its name and that value cannot take it, an Identity does. */
+ * An output of the branch can be any value: of a node or initializer of the branch, a captured
+ * value, an input of the model, the same value twice. If the If produces an output of its graph and
+ * the value cannot get its name, an Identity is inserted. */
 #include "../util/bodies.h"
 #include "fold.h"
 #include "../util/give.h"
@@ -14,7 +14,7 @@
 
 #include <assert.h>
 
-/* The condition when it is one bool, constant or proven by shapes; -1: it is not. */
+/* The condition (0 or 1) if it is one boolean, constant or known by inference; else -1. */
 static int condition(const surg_node *n) {
   const surg_value *v = surg_node_input(n, 0);
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
@@ -39,13 +39,14 @@ static size_t output_entries(const surg_value *v) {
   return count;
 }
 
-/* Whether every output of the If can go to the branch's value, by an Identity where it must be.
- * Asked before anything moves; a value made in the branch and given once takes any label. */
+/* Whether every output of the If can be replaced by the branch's value, if needed by an
+ * Identity. Checked before anything changes. A value produced in the branch and returned once
+ * can get any name. */
 static bool can_give_all(const fold_state *f, const surg_node *n, const surg_graph *branch,
                          surg_value *const *outs, size_t count) {
   const surg_graph *g = surg_node_graph(n);
   for (size_t i = 0; i < count; i++) {
-    assert(outs[i]); /* `branch_outputs` saw to that */
+    assert(outs[i]); /* branch_outputs checked it */
     const surg_value *old = surg_node_output(n, i);
     if (!old || !surg_value_is_output(old) || give_identity_stands(g, outs[i], old)) continue;
     if (surg_value_graph(outs[i]) != branch || surg_pass_keeps_value(f->pass, outs[i]) ||
@@ -55,7 +56,7 @@ static bool can_give_all(const fold_state *f, const surg_node *n, const surg_gra
   return true;
 }
 
-/* The outputs of the branch, read before it is emptied; NULL: one is missing, or no memory. */
+/* The outputs of the branch, read before it is emptied; NULL: one is missing, or out of memory. */
 static surg_value **branch_outputs(fold_state *f, const surg_graph *branch, size_t count) {
   surg_value **outs = surg_pass_alloc(f->pass, (count + 1) * sizeof *outs);
   if (!outs) f->failed = true;
@@ -66,8 +67,8 @@ static surg_value **branch_outputs(fold_state *f, const surg_graph *branch, size
   return outs;
 }
 
-/* Empties the branch into the graph around it and gives its results to the readers of the If. The
- * branch's own list of outputs goes first: its entries are no reason to keep a name. */
+/* Moves the nodes of the branch to the outer graph and replaces the outputs of the If. The
+ * output list of the branch is removed first, because its entries would keep names in use. */
 static bool inline_branch(fold_state *f, surg_node *n, surg_graph *branch, surg_value **outs,
                           size_t count) {
   f->changed = true;
@@ -108,7 +109,7 @@ bool fold_branch(fold_state *f, surg_node *n, bool taken, surg_node **next) {
   surg_node *before = surg_node_prev(n);
   const surg_schema *op = surg_node_schema(n);
   if (!inline_branch(f, n, branch, outs, count)) return !(f->failed = true);
-  /* The nodes that arrived are walked here. The condition's own node stands before them. */
+  /* Continue with the nodes of the branch, after the node that was before the If. */
   *next = before ? surg_node_next(before) : surg_graph_first_node(g);
   fold_bury(f);
   fold_count(f, op, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the fold pass: numbers of positions that stay computed. Where the length of a sequence is
- * known and the batch is not, they could be constants; runtimes recognize the embedding at the
- * beginning of a BERT by the Range over the length, and fold nothing there themselves.
+/* Part of the fold pass: position indices that are not folded. If the sequence length is known but
+ * the batch size is not, they could be constants; but runtimes match the embedding of a BERT by the
+ * Range over the length, which they do not fold themselves.
  *
  *   n = Gather (Shape (ids), 1)   r = Range (0, n, 1)   u = Unsqueeze (r)   e = Expand (u, shape)
  *   p = Gather (positions, e)     w = Gather (words, ids)                   y = Add (w, p) */
@@ -9,13 +9,13 @@
 
 #include <assert.h>
 
-#define READERS 4 /* of the length: more make nothing that is recognized */
+#define READERS 4 /* most uses of the length; with more the pattern does not match */
 
 static bool is(const surg_node *n, int op) {
   return n && surg_node_class(n) == SURG_OP_CLASS_BUILTIN && surg_node_op(n) == op;
 }
 
-/* The only reader of what n gives, where that is input `at` of an `op`. */
+/* The only consumer of output 0 of n, if it is an `op` that reads it as input `at`; else NULL. */
 static const surg_node *only_reader(const surg_node *n, int op, size_t at) {
   const surg_value *v = n ? surg_node_output(n, 0) : NULL;
   const surg_use *u = v && surg_value_use_count(v, 2) == 1 ? surg_value_first_use(v) : NULL;
@@ -23,7 +23,7 @@ static const surg_node *only_reader(const surg_node *n, int op, size_t at) {
   return is(by, op) && surg_use_index(u) == at ? by : NULL;
 }
 
-/* Whether r is a Range of such numbers for the sequences `ids`. */
+/* Whether r is the Range of the position indices of `ids`, and the target of Expand is unknown. */
 static bool numbers_positions(const fold_state *f, const surg_node *r, const surg_value *ids) {
   const surg_node *expand = only_reader(only_reader(r, SURG_OP_Unsqueeze, 0), SURG_OP_Expand, 0);
   const surg_node *lookup = only_reader(expand, SURG_OP_Gather, 1);
@@ -37,7 +37,7 @@ static bool numbers_positions(const fold_state *f, const surg_node *r, const sur
          !fold_known_elements(f, surg_node_input(expand, 1));
 }
 
-/* Whether the length n is the end of such a Range, `casts` Casts between them at most. */
+/* Whether the output of n is the limit of such a Range, with at most `casts` Casts between. */
 static bool ends_range(const fold_state *f, const surg_node *n, const surg_value *ids, int casts) {
   assert(casts >= 0); /* the recursion ends */
   const surg_value *v = surg_node_output(n, 0);
@@ -51,7 +51,7 @@ static bool ends_range(const fold_state *f, const surg_node *n, const surg_value
   return false;
 }
 
-/* The node before n, or NULL. */
+/* The producer of input `at` of n, or NULL. */
 static const surg_node *before(const surg_node *n, size_t at) {
   const surg_value *v = n && surg_node_input_count(n) > at ? surg_node_input(n, at) : NULL;
   return v ? surg_value_producer(v, NULL) : NULL;

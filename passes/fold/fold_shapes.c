@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the fold pass: values of shape computations that inference knows, all or in part.
+/* Part of the fold pass: values of shape computations that inference knows fully or in part.
  *
  *   before: s = Shape (x)   n = Gather (s, 0)   t = Concat (n, {12}, {64})   y = Reshape (x, t)
  *   after:  y = Reshape (x, {-1, 12, 64})
  *
- * A target element becomes 0 where it is proven to be the dim it would copy, and at most one of the
- * others -1. That one is computed from the rest, so the rest must be proven not to be empty: a
- * symbol may be 0 unless a range says otherwise. */
+ * A target element becomes 0 where it is proven equal to the dimension that 0 copies, and at most
+ * one other element becomes -1. Reshape computes that one from the rest, so the rest must be proven
+ * nonzero: a symbol may be 0 unless its range excludes it. */
 #include "fold.h"
 #include "../util/numbers.h"
 
@@ -43,13 +43,13 @@ static bool at_least_one(surg_dim d) {
   return surg_dim_range(d, &low, &high) && low >= 1;
 }
 
-/* What element i of the target is written as; false: it cannot be told. *open: it is a -1, *copy: a
- * 0 that copies. */
+/* The constant for element i of the target; false: unknown. *open: it is -1; *copy: it is a 0
+ * that copies the dimension. */
 static bool element(const surg_type *x, const surg_elem *e, size_t i, bool zero_copies,
                     int64_t *out, bool *open, bool *copy) {
   if (e->known) {
     *out = e->value;
-    /* A computed 0 or -1 has a meaning of its own, which depends on what was known. */
+    /* Constants 0 and -1 have a special meaning in a target, so a computed one is not replaced. */
     return e->value > 0;
   }
   *copy = zero_copies && i < surg_type_rank(x) && surg_dim_equal(dim_of(e), surg_type_dim(x, i));
@@ -58,7 +58,7 @@ static bool element(const surg_type *x, const surg_elem *e, size_t i, bool zero_
   return *copy || e->expr;
 }
 
-/* The target, all said; false: it cannot be. */
+/* Fills in the whole constant target; false: impossible. */
 static bool target(const surg_type *x, const surg_elem *e, size_t n, bool zero_copies,
                    int64_t *out) {
   size_t opens = 0;
@@ -73,7 +73,7 @@ static bool target(const surg_type *x, const surg_elem *e, size_t n, bool zero_c
   return opens == 0 || (opens == 1 && rest_full);
 }
 
-/* Erases what nothing reads any more: the computation of a target, upwards. */
+/* Erases n if it is unused, and then its producers, transitively. */
 static bool bury_computation(fold_state *f, surg_node *n) {
   size_t count = 1, capacity = 16;
   surg_node **stack = surg_pass_alloc(f->pass, capacity * sizeof *stack);
@@ -107,7 +107,8 @@ static bool bury_computation(fold_state *f, surg_node *n) {
   return !f->failed;
 }
 
-/* Whether n alone reads s, and s is all that its node gives: the node goes, and s can stay. */
+/* Whether n is the only consumer of s, and s the only output of its producer: the producer is
+ * removed, and s can become the constant. */
 static bool read_by_one(const fold_state *f, const surg_value *s, const surg_node *producer,
                         const surg_node *n) {
   return surg_value_use_count(s, 2) == 1 && surg_node_output_count(producer) == 1 &&
@@ -115,7 +116,7 @@ static bool read_by_one(const fold_state *f, const surg_value *s, const surg_nod
          !fold_pinned(producer);
 }
 
-/* Gives n a constant target of its own. */
+/* Makes n read a new constant target. */
 static bool read_new(surg_node *n, surg_tensor *t) {
   surg_value *c = surg_graph_constant(surg_node_graph(n), n, NULL, t);
   return c && surg_node_set_input(n, 1, c) == SURG_OK;

@@ -17,11 +17,11 @@
 
 #include <assert.h>
 
-#define BRANCHES 64 /* products that become one */
-#define USES 1024   /* of a value that are looked at */
+#define BRANCHES 64 /* most MatMuls merged into one */
+#define USES 1024   /* most uses of a value that are examined */
 
 typedef struct branch {
-  surg_node *product, *last; /* last: the sum, or the product */
+  surg_node *product, *last; /* the Add, or else the MatMul */
   surg_value *weights, *bias;
   int64_t columns;
 } branch;
@@ -36,7 +36,7 @@ static bool nobody_holds(surg_pass_ctx *p, const surg_node *n) {
          !surg_value_is_pinned(v) && !values_annotated(v) && !surg_pass_keeps_value(p, v);
 }
 
-/* A constant of `rank` axes that nothing else reads; its dims, or NULL. */
+/* The dimensions of v, if v is a constant of that rank and type with a single use; else NULL. */
 static const int64_t *only_here(const surg_value *v, size_t rank, int dtype) {
   const surg_tensor *t = v ? surg_value_settled(v) : NULL;
   if (!t || surg_tensor_rank(t) != rank || surg_tensor_dtype(t) != dtype ||
@@ -45,7 +45,7 @@ static const int64_t *only_here(const surg_value *v, size_t rank, int dtype) {
   return surg_tensor_dims(t);
 }
 
-/* The Add that alone reads the product, with a vector as long as the product is wide. */
+/* Finds the Add of a constant vector that is the only consumer of the MatMul. */
 static void find_sum(surg_pass_ctx *p, branch *b, int dtype) {
   assert(b->columns > 0 && b->last == b->product && !b->bias);
   const surg_value *v = surg_node_output(b->product, 0);
@@ -62,7 +62,7 @@ static void find_sum(surg_pass_ctx *p, branch *b, int dtype) {
   b->last = n;
 }
 
-/* The product of x that a use is; false: it is none, or must stay. */
+/* Reads a use of x as a branch; false: it is no MatMul by constant weights, or is protected. */
 static bool read_branch(surg_pass_ctx *p, const surg_graph *g, const surg_use *u, int dtype,
                         branch *b) {
   surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
@@ -77,7 +77,8 @@ static bool read_branch(surg_pass_ctx *p, const surg_graph *g, const surg_use *u
   return true;
 }
 
-/* The products of x, all of them with their sums or none; 0: they are no fewer nodes as one. */
+/* Collects the MatMuls of x, with their Adds if every one has an Add; returns 0 if merging them
+ * would not save nodes. */
 static size_t find_branches(surg_pass_ctx *p, const surg_graph *g, const surg_value *x, int dtype,
                             branch *all) {
   size_t count = 0, seen = 0;
@@ -96,7 +97,7 @@ static size_t find_branches(surg_pass_ctx *p, const surg_graph *g, const surg_va
   return count >= (sums ? 2 : 3) ? count : 0;
 }
 
-/* Where the columns stand. */
+/* The last axis of x (the columns) and the element type of x. */
 static bool last_axis(const surg_value *x, int64_t *axis, int *dtype) {
   const surg_type *t = surg_value_type(x);
   if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) return false;
@@ -105,7 +106,7 @@ static bool last_axis(const surg_value *x, int64_t *axis, int *dtype) {
   return *axis >= 1;
 }
 
-/* A node before another, with up to two inputs; its output, or NULL. */
+/* Adds a node with up to two inputs before another; returns its output, or NULL. */
 static surg_value *put(surg_node *before, const char *op, surg_value *a, surg_value *b) {
   surg_node *n = surg_graph_add_node(surg_node_graph(before), before, "", op, 1);
   if (!n || surg_node_set_input(n, 0, a) || surg_node_set_input(n, 1, b)) return NULL;
@@ -126,7 +127,7 @@ static surg_pass_result join(surg_value *x, branch *all, size_t count, int64_t a
   assert(count >= 2 && count <= BRANCHES);
   for (size_t i = 0; i < count; i++) {
     sizes[i] = all[i].columns;
-    assert(sizes[i] > 0 && !all[i].bias == !all[0].bias); /* sums for all, or for none */
+    assert(sizes[i] > 0 && !all[i].bias == !all[0].bias); /* biases for all or for none */
     if (surg_node_before(all[i].product, first)) first = all[i].product;
   }
   surg_value *w = concat(first, all, count, true), *y = w ? put(first, "MatMul", x, w) : NULL;
@@ -145,7 +146,7 @@ static surg_pass_result join(surg_value *x, branch *all, size_t count, int64_t a
   return s ? SURG_PASS_FAILED : SURG_PASS_CHANGED;
 }
 
-/* n becomes part of one product with those of its kind. */
+/* Merges n with the other MatMuls of the same value. */
 static surg_pass_result visit(surg_pass_ctx *p, surg_node *n) {
   branch all[BRANCHES];
   surg_graph *g = surg_node_graph(n);
@@ -176,7 +177,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
     if (one == SURG_PASS_FAILED) return one;
     if (one == SURG_PASS_UNCHANGED) continue;
     result = one;
-    /* Nodes behind n have gone; those made in its place are none of these. */
+    /* Nodes after n may be erased; the nodes made in its place need no visit. */
     next = before ? surg_node_next(before) : surg_graph_first_node(g);
   }
   return result;

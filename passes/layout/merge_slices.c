@@ -14,9 +14,9 @@
 
 #include <assert.h>
 
-#define PARTS 64    /* of a value that Slices share out */
-#define USES 256    /* of a value that are looked at */
-#define INPUTS 4096 /* of a Concat that others go into */
+#define PARTS 64    /* most parts of a value */
+#define USES 256    /* most uses of a value that are examined */
+#define INPUTS 4096 /* most inputs of a merged Concat */
 
 static bool rank_of(const surg_value *v, int64_t *rank) {
   const surg_type *t = surg_value_type(v);
@@ -25,7 +25,8 @@ static bool rank_of(const surg_value *v, int64_t *rank) {
   return true;
 }
 
-/* Whether two nodes speak of one axis of tensors of one rank, which any of their values tells. */
+/* Whether two nodes use the same axis of tensors of one rank; the rank of any of their values
+ * decides when only one axis is negative. */
 static bool same_axis(const surg_node *a, const surg_node *b) {
   if (surg_attr_ref(surg_node_attr(a, "axis")) || surg_attr_ref(surg_node_attr(b, "axis")))
     return false;
@@ -44,7 +45,7 @@ static bool is(const surg_node *n, int op) {
   return n && surg_node_class(n) == SURG_OP_CLASS_BUILTIN && surg_node_op(n) == op;
 }
 
-/* Whether nobody but one reader needs the only output of n, nor its name. */
+/* Whether the only output of n has a single use and neither the node nor its name is protected. */
 static bool goes_into_one(surg_pass_ctx *p, const surg_node *n) {
   const surg_value *v = surg_node_output(n, 0);
   return v && surg_node_output_count(n) == 1 && surg_value_use_count(v, 2) == 1 &&
@@ -54,7 +55,7 @@ static bool goes_into_one(surg_pass_ctx *p, const surg_node *n) {
 
 /* --- Concat --- */
 
-/* The Concat along that axis that input i is, for n alone; NULL: it is none. */
+/* The Concat along the same axis that produces input i and has no other consumer, or NULL. */
 static surg_node *inner_concat(surg_pass_ctx *p, const surg_node *n, size_t i) {
   surg_node *from = surg_value_producer(surg_node_input(n, i), NULL);
   if (!is(from, SURG_OP_Concat) || surg_node_graph(from) != surg_node_graph(n) ||
@@ -63,7 +64,7 @@ static surg_node *inner_concat(surg_pass_ctx *p, const surg_node *n, size_t i) {
   return from;
 }
 
-/* The list of inputs with those of inner ones in their places. */
+/* Replaces the first input that is such a Concat by that Concat's inputs. */
 static surg_pass_result flatten(surg_pass_ctx *p, surg_node *n) {
   surg_node *inner = NULL;
   size_t at = 0, count = surg_node_input_count(n);
@@ -84,7 +85,8 @@ static surg_pass_result flatten(surg_pass_ctx *p, surg_node *n) {
   return SURG_PASS_CHANGED;
 }
 
-/* Whether input i of a Concat is proven to have nothing along its axis, and as many axes. */
+/* Whether input i of a Concat is known to have size 0 along its axis, and the rank of the
+ * output. */
 static bool is_empty(const surg_node *n, size_t i, int64_t rank) {
   int64_t own;
   const surg_value *v = surg_node_input(n, i);
@@ -93,7 +95,7 @@ static bool is_empty(const surg_node *n, size_t i, int64_t rank) {
   return at >= 0 && at < rank && surg_type_dim(surg_value_type(v), (size_t)at).value == 0;
 }
 
-/* Takes out inputs that nothing comes from; one input stays. */
+/* Removes inputs of size 0 along the axis; one input stays. */
 static surg_pass_result drop_empty(surg_pass_ctx *p, surg_node *n) {
   const size_t count = surg_node_input_count(n);
   size_t kept = 0, empty = 0;
@@ -106,8 +108,8 @@ static surg_pass_result drop_empty(surg_pass_ctx *p, surg_node *n) {
   assert(empty < count);
   if (empty == 0 || !surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < count && !s; i++) {
-    assert(kept <= i); /* what is written was read */
-    if (i - kept < empty && is_empty(n, i, rank)) continue; /* the last one stays */
+    assert(kept <= i); /* never overwrites an unread input */
+    if (i - kept < empty && is_empty(n, i, rank)) continue; /* keep one */
     s = surg_node_set_input(n, kept++, surg_node_input(n, i));
   }
   if (!s) s = surg_node_trim_inputs(n, kept);
@@ -116,7 +118,7 @@ static surg_pass_result drop_empty(surg_pass_ctx *p, surg_node *n) {
   return SURG_PASS_CHANGED;
 }
 
-/* What was split, when n puts all its parts together again. */
+/* The input of a Split, if n concatenates all of its outputs in order; else NULL. */
 static surg_value *whole(const surg_node *n) {
   size_t index;
   const size_t count = surg_node_input_count(n);
@@ -156,7 +158,7 @@ static int64_t bound(int64_t i, int64_t length) {
   return i > length ? length : i;
 }
 
-/* The only number of an input or, before opset 10, of an attribute. */
+/* The single element of an input or, before opset 10, of an attribute. */
 static bool slice_number(const surg_node *n, const char *name, size_t input, int64_t *out) {
   size_t count;
   if (surg_graph_opset(surg_node_graph(n), "") >= 10)
@@ -182,8 +184,8 @@ static bool slice_part(const surg_node *n, const surg_type *t, int64_t *axis, pa
   return true;
 }
 
-/* A list of indices keeps the axis. Shapes are left as exporters write them: runtimes look for
- * that. */
+/* Reads a Gather of consecutive indices (a vector, so the axis stays). Vectors are left alone:
+ * they are usually shapes, and runtimes match their Gathers. */
 static bool gather_part(const surg_node *n, const surg_type *t, int64_t *axis, part *out) {
   surg_elem at[NUMBERS];
   const surg_value *index = surg_node_input(n, 1);
@@ -200,7 +202,7 @@ static bool gather_part(const surg_node *n, const surg_type *t, int64_t *axis, p
   return true;
 }
 
-/* The part of its input that a node takes along one axis; false: it is no such node. */
+/* Reads n as a slice of its input along one axis; false: it is none, or is protected. */
 static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *axis, part *out) {
   const surg_value *y = surg_node_output(n, 0);
   const int64_t rank = (int64_t)surg_type_rank(t);
@@ -217,7 +219,7 @@ static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *
   return out->from < out->to && out->to <= surg_type_dim(t, *axis).value;
 }
 
-/* Puts a part in its place in the list; false: there is another that begins there. */
+/* Inserts a part, ordered by start; false: the list is full, or another part has the same start. */
 static bool put(part *parts, size_t *count, const part *one) {
   size_t i = *count;
   if (i == PARTS) return false;
@@ -228,7 +230,7 @@ static bool put(part *parts, size_t *count, const part *one) {
   return i == 0 || parts[i - 1].from != one->from;
 }
 
-/* Parts of v along the axis of the first one, in order; false: they do not share it out. */
+/* Collects the parts of v along the axis of `first`, in order; false: they do not partition v. */
 static bool shared_out(surg_pass_ctx *p, surg_node *first, surg_value *v, size_t *axis, part *parts,
                        size_t *count) {
   const surg_type *t = surg_value_type(v);
@@ -252,7 +254,8 @@ static bool shared_out(surg_pass_ctx *p, surg_node *first, surg_value *v, size_t
   return *count > 1 && end == surg_type_dim(t, *axis).value;
 }
 
-/* n stands before all the others: so does what replaces them. */
+/* Replaces the parts by a Split. Only done if n is the first of them in the graph: the Split is
+ * inserted there. */
 static surg_pass_result shares(surg_pass_ctx *p, surg_node *n) {
   part parts[PARTS];
   int64_t sizes[PARTS];
@@ -294,7 +297,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
     if (one == SURG_PASS_FAILED) return one;
     if (one == SURG_PASS_UNCHANGED) continue;
     result = one;
-    /* Nodes behind n may have gone; what takes their place stands behind the one before. */
+    /* Nodes after n may be erased; continue after the node before n. */
     if (!before)
       next = surg_graph_first_node(g);
     else if (!surg_node_erased(before))

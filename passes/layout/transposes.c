@@ -1,39 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves Transposes behind the nodes that read them, or before those that make what they read,
- * where fewer of them are left then: two of one kind that meet become one, and one that meets its
- * inverse goes with it.
+/* Moves Transposes across other nodes where that leaves fewer of them: downstream past consumers,
+ * or upstream past producers. Two that meet are merged; inverse ones cancel.
  *
  *   before: a = Transpose <[0, 2, 3, 1]> (x)   b = Relu (a)   c = Add (b, k)
  *           y = Transpose <[0, 3, 1, 2]> (c)
  *   after:  b = Relu (x)   y = Add (b, k')
  *
- * From a Transpose on, nodes are taken along as long as all that they read is of the same order,
- * or a constant that can be written so. Of all the places where this may end the one with the
- * fewest Transposes is taken, if that is fewer than there were. Where it is not, nodes before the
- * first one are tried as well, and values from outside may get a Transpose of their own, which
- * counts. What then stands behind another Transpose, or beside an equal one, is made one with it
- * by the rules of `simplify` and `cse`. Sums are not taken along then: runtimes recognize a
- * normalization by the axes of its sums. Never moved behind: nodes outside of ONNX, MatMul and
- * what else engines know by its Transposes.
+ * From a Transpose on, a region of nodes grows while all inputs of a node have the same axis order,
+ * or are constants that can be permuted. Each stage is scored by the number of Transposes that
+ * remain, and the best one is applied if it saves any. If none does, the search is repeated with
+ * nodes before the Transpose, and with new Transposes on values that enter the region; these count
+ * as a cost. Remaining pairs of adjacent or equal Transposes are merged by `simplify` and `cse`.
+ * The repeated search excludes sums, because runtimes match a normalization by the axes of its
+ * sums. Never moved across: operators outside of ONNX, MatMul, and other operators that engines
+ * match together with their Transposes.
  *
- * Needs sorted, types. Keeps sorted. Exact, but engines may add up in another order in reductions
- * and Softmax: rounding, and not done with `exact`. */
+ * Needs sorted, types. Keeps sorted. Exact, but engines may add in another order in reductions and
+ * Softmax: rounding, and not done with `exact`. */
 #include "transposes.h"
 #include "../util/give.h"
 #include "../util/values.h"
 
-#define NODES 64         /* that are taken along */
-#define WIDE_NODES 24    /* the same where values from outside may get a Transpose */
-#define VALUES 256       /* of a region */
-#define USES 64          /* of a value that are looked at; one that has more ends the region */
-#define STEPS (1u << 20) /* nodes looked at in a graph */
+#define NODES 64         /* most nodes of a region */
+#define WIDE_NODES 24    /* the same for a wide region */
+#define VALUES 256       /* most values of a region */
+#define USES 64          /* most uses of a value that are examined; more end the region */
+#define STEPS (1u << 20) /* most nodes examined per graph */
 
 typedef struct region_value {
-  surg_value *v, *now; /* as it was, and in the other order */
+  surg_value *v, *now; /* the original, and the one in the new axis order */
   tr_order order;
-  surg_node *seed; /* the Transpose that makes it; NULL: a node of the region, or: */
-  bool lead;       /* it comes from outside as it is, and gets a Transpose */
-  size_t index;    /* which node, and which output of it */
+  surg_node *seed; /* the Transpose that produces it, or NULL */
+  bool lead;       /* enters the region untransposed; needs a new Transpose */
+  size_t index;    /* index of the producer in `nodes`, and of its output */
   size_t output;
 } region_value;
 
@@ -41,12 +40,12 @@ typedef struct region {
   surg_pass_ctx *p;
   surg_graph *g;
   surg_node *nodes[NODES];
-  tr_order orders[NODES]; /* of what the node reads */
+  tr_order orders[NODES]; /* axis orders of the data inputs of the nodes */
   region_value values[VALUES];
   size_t n_nodes, n_values;
   bool exact;
-  bool wide;    /* values from outside may get a Transpose, and nodes before may come along */
-  size_t steps; /* of the graph */
+  bool wide;    /* values that enter may get a Transpose; producers may join */
+  size_t steps; /* nodes examined so far in this graph */
 } region;
 
 static region_value *find(region *r, const surg_value *v) {
@@ -55,7 +54,8 @@ static region_value *find(region *r, const surg_value *v) {
   return NULL;
 }
 
-/* The order that a Transpose leaves to what it reads; false: it is no such node. */
+/* The axis order after removing the Transpose n (the inverse of `perm`); false: n is no valid
+ * Transpose of graph g. */
 static bool order_of(const surg_node *n, const surg_graph *g, tr_order *out) {
   if (!n || surg_node_graph(n) != g || surg_node_op(n) != SURG_OP_Transpose ||
       surg_attr_ref(surg_node_attr(n, "perm")) || !surg_node_input(n, 0))
@@ -75,7 +75,7 @@ static bool order_of(const surg_node *n, const surg_graph *g, tr_order *out) {
   return seen == (UINT32_C(1) << p.n) - 1;
 }
 
-/* --- what can be taken along --- */
+/* --- nodes that can join --- */
 
 static bool taken(const region *r, const surg_node *n) {
   for (size_t i = 0; i < r->n_nodes; i++)
@@ -83,13 +83,14 @@ static bool taken(const region *r, const surg_node *n) {
   return false;
 }
 
-/* Whether a node taken along before reads the value as it was, as one element can be read. */
+/* Whether a node of the region uses the value in its original order (a scalar may be used so). */
 static bool read_as_is(const region *r, const region_value *in, const surg_use *u) {
   const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
   return n && taken(r, n) && !(in && in->lead && tr_role_of(n, surg_use_index(u)) == TR_DATA);
 }
 
-/* Whether the node may be made anew: nobody holds on to it or to a name of what it gives. */
+/* Whether the node can be replaced: neither it nor the name of an output is protected or
+ * annotated. */
 static bool free_to_go(region *r, const surg_node *n) {
   if (surg_pass_keeps_node(r->p, n) || surg_node_output_count(n) == 0) return false;
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
@@ -109,7 +110,8 @@ static bool put_value(region *r, const region_value *v) {
   return true;
 }
 
-/* The Transpose becomes a seed, and so do those that do the same: only together they can go. */
+/* Adds a Transpose as a seed of the region, and all equal ones of the same input: they can only
+ * be removed together. */
 static bool put_seed(region *r, surg_node *seed, const tr_order *order) {
   size_t seen = 0;
   if (!put_value(r, &(region_value){.v = surg_node_output(seed, 0), .order = *order, .seed = seed}))
@@ -126,8 +128,9 @@ static bool put_seed(region *r, surg_node *seed, const tr_order *order) {
   return true;
 }
 
-/* Whether input i, which is not of the region, is or can be of that order; a Transpose that makes
- * it so joins the region. */
+/* Whether v, an input of n from outside the region, can have this axis order: a constant, the
+ * output of an equal Transpose (which joins the region), a scalar, or in a wide region any value
+ * of that rank. */
 static bool joins(region *r, const surg_node *n, surg_value *v, const tr_order *order) {
   const bool exact = tr_no_broadcast(n);
   const surg_type *t = surg_value_type(v);
@@ -142,7 +145,7 @@ static bool joins(region *r, const surg_node *n, surg_value *v, const tr_order *
          put_value(r, &(region_value){.v = v, .order = *order, .lead = true});
 }
 
-/* The order of the first input of the region; false: there is none. */
+/* The axis order of the first input of n that is in the region; false: there is none. */
 static bool first_order(region *r, const surg_node *n, tr_order *out) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const region_value *in = find(r, surg_node_input(n, i));
@@ -167,7 +170,7 @@ static bool inputs_follow(region *r, const surg_node *n, const tr_order *order) 
   return true;
 }
 
-/* What the node makes, in its place of the region; false: there is no more room. */
+/* Adds the outputs of n to the region; false: no room, or an order that conflicts. */
 static bool put_outputs(region *r, const surg_node *n, const tr_order *order) {
   tr_order out;
   for (size_t k = 0; k < surg_node_output_count(n); k++) {
@@ -181,7 +184,7 @@ static bool put_outputs(region *r, const surg_node *n, const tr_order *order) {
   return true;
 }
 
-/* Takes the node along, which reads its data in that order, if that can be done. */
+/* Adds n to the region with that order of its data inputs; false, unchanged, if it cannot move. */
 static bool take(region *r, surg_node *n, const tr_order *order) {
   const size_t values = r->n_values;
   if (r->n_nodes == NODES || ++r->steps > STEPS || !tr_movable(n) ||
@@ -207,7 +210,7 @@ static bool absorb(region *r, surg_node *n) {
   return first_order(r, n, &order) && take(r, n, &order);
 }
 
-/* The same for the node that makes v, where its data have the axes of v. */
+/* Adds the producer of v to the region if it preserves the axis order. */
 static bool absorb_before(region *r, const surg_value *v, const tr_order *order) {
   surg_node *n = surg_value_producer(v, NULL);
   const tr_order same = *order;
@@ -216,10 +219,10 @@ static bool absorb_before(region *r, const surg_value *v, const tr_order *order)
          tr_output_order(n, &same, 0, &out) && tr_same(&out, &same) && take(r, n, &same);
 }
 
-/* --- what it is worth --- */
+/* --- score --- */
 
-/* The readers of a value that stay: those that are Transposes of the graph, whether some of them
- * (equal ones: they count as one) go then, and others. */
+/* The consumers of a value outside the region: Transposes of this graph, whether any of them is
+ * removed (`undone`; equal ones count once), and other consumers. */
 typedef struct readers {
   bool others, transposes, undone;
 } readers;
@@ -234,7 +237,7 @@ static readers read_by(const region *r, const region_value *v) {
     if (n && taken(r, n)) continue;
     if (n && order_of(n, r->g, &order)) {
       out.transposes = true;
-      /* It undoes the order when what it leaves to its input is the inverse. */
+      /* It cancels the order if its own order is the inverse. */
       const tr_order undone = tr_inverse(&order);
       out.undone |= tr_same(&undone, &v->order);
     } else {
@@ -244,13 +247,13 @@ static readers read_by(const region *r, const region_value *v) {
   return out;
 }
 
-/* Whether a value is as it was in any order. */
+/* Whether a permutation leaves the value unchanged (identity, or one element). */
 static bool same_anyway(const region_value *v) {
   return tr_identity(&v->order) || tr_one_element(v->v);
 }
 
-/* Whether another Transpose does the same and stays: `cse` makes the two one, so neither is worth
- * anything alone. */
+/* Whether an equal Transpose of v remains outside the region: `cse` merges the two, so removing
+ * one of them saves nothing. */
 static bool has_twin(const region *r, const surg_value *v, const tr_order *order,
                      const surg_node *one) {
   size_t seen = 0;
@@ -270,7 +273,7 @@ static bool goes(const region *r, const region_value *v, surg_node *by, const re
          !has_twin(r, surg_node_input(by, 0), &v->order, by);
 }
 
-/* Whether seed i goes with all that are the same; the first of them counts for all. */
+/* Whether seed i and all equal seeds can be removed; true for the first of them only. */
 static bool seed_goes(const region *r, size_t i) {
   const region_value *v = &r->values[i];
   for (size_t k = 0; k < r->n_values; k++) {
@@ -284,7 +287,8 @@ static bool seed_goes(const region *r, size_t i) {
   return true;
 }
 
-/* A value from outside that is a Transpose has one instead of it, if nobody else reads it. */
+/* Cost of a new Transpose on an entering value: 0 if an equal one exists, or if the value is a
+ * Transpose without other consumers (the two are merged); else 1. */
 static int lead_cost(const region *r, const region_value *v, const readers *read) {
   surg_node *by = surg_value_producer(v->v, NULL);
   const tr_order perm = tr_inverse(&v->order);
@@ -293,7 +297,7 @@ static int lead_cost(const region *r, const region_value *v, const readers *read
   return order_of(by, r->g, &made.order) && goes(r, &made, by, read) ? 0 : 1;
 }
 
-/* How many Transposes fewer there are when the region as it is now moves before them. */
+/* The number of Transposes saved by moving the current region. */
 static int worth(const region *r) {
   int fewer = 0;
   for (size_t i = 0; i < r->n_values; i++) {
@@ -309,7 +313,7 @@ static int worth(const region *r) {
   return fewer;
 }
 
-/* The best that was seen of a region. */
+/* The best stage of a region so far. */
 typedef struct cut {
   int worth;
   size_t nodes, values;
@@ -321,7 +325,8 @@ static void look(const region *r, cut *best) {
   *best = (cut){.worth = now, .nodes = r->n_nodes, .values = r->n_values};
 }
 
-/* Takes along what reads value i, and in a wide region what makes it; whether there was any. */
+/* Adds the consumers of value i and, in a wide region, its producer; returns whether any was
+ * added. */
 static bool grow_at(region *r, size_t i, cut *best) {
   bool more = false;
   size_t seen = 0;
@@ -337,7 +342,8 @@ static bool grow_at(region *r, size_t i, cut *best) {
   return true;
 }
 
-/* Where a region begins: behind a Transpose, or before it; wide where the first is no gain. */
+/* How the search begins: after the Transpose, or with its producer; the wide forms are tried if
+ * the plain one saves nothing. */
 typedef enum start { BEHIND, BEHIND_WIDE, BEFORE_WIDE } start;
 
 static bool begin(region *r, surg_node *t, const tr_order *order, start from) {
@@ -348,7 +354,7 @@ static bool begin(region *r, surg_node *t, const tr_order *order, start from) {
   return put_seed(r, t, order);
 }
 
-/* Grows the region from a Transpose, and cuts it where it is worth most. */
+/* Grows the region from a Transpose and cuts it back to the best stage; returns the saving. */
 static int grow(region *r, surg_node *t, const tr_order *order, start from) {
   const size_t most = from == BEHIND ? NODES : WIDE_NODES;
   cut best = {0};
@@ -360,12 +366,12 @@ static int grow(region *r, surg_node *t, const tr_order *order, start from) {
   }
   r->n_nodes = best.nodes;
   r->n_values = best.values;
-  for (size_t i = 0; i < r->n_values; i++) /* what makes it was taken later */
+  for (size_t i = 0; i < r->n_values; i++) /* its producer was cut off */
     if (!r->values[i].seed && r->values[i].index >= r->n_nodes) r->values[i].lead = true;
   return best.worth;
 }
 
-/* --- doing it --- */
+/* --- applying it --- */
 
 static surg_node *add_transpose(region *r, surg_node *before, surg_value *v, const tr_order *perm,
                                 size_t outputs) {
@@ -377,7 +383,7 @@ static surg_node *add_transpose(region *r, surg_node *before, surg_value *v, con
   return t;
 }
 
-/* In front of a Transpose one does both. */
+/* The permuted entering value. If it is a Transpose itself, one merged Transpose is made. */
 static surg_value *lead_now(region *r, surg_node *before, const region_value *v) {
   surg_node *by = surg_value_producer(v->v, NULL);
   tr_order perm = v->order, other;
@@ -398,7 +404,7 @@ static surg_value *input_now(region *r, surg_node *made, surg_node *n, size_t i,
   return tr_constant(r->p, made, v, order);
 }
 
-/* Makes node k again, on what was before the Transposes. */
+/* Creates the copy of node k that reads the inputs without Transposes. */
 static surg_status make(region *r, size_t k) {
   surg_node *n = r->nodes[k];
   const size_t outputs = surg_node_output_count(n);
@@ -421,7 +427,7 @@ static surg_status make(region *r, size_t k) {
   return s;
 }
 
-/* A Transpose that reads v and undoes the order, whose readers can have what is there now. */
+/* A Transpose outside the region that cancels the order of v, or NULL. */
 static surg_node *undoing(const region *r, const region_value *v) {
   for (const surg_use *u = surg_value_first_use(v->v); u; u = surg_use_next(u)) {
     surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
@@ -433,7 +439,7 @@ static surg_node *undoing(const region *r, const region_value *v) {
   return NULL;
 }
 
-/* Such Transposes go at once: left to the rules, another region would begin with them. */
+/* Removes cancelling Transposes at once: the search would start another region at them. */
 static surg_status undo(region *r, region_value *v) {
   surg_node *n;
   for (int i = 0; i < USES && (n = undoing(r, v)) != NULL; i++) {
@@ -444,15 +450,14 @@ static surg_status undo(region *r, region_value *v) {
   return SURG_OK;
 }
 
-/* Readers outside get the value as it was, by a Transpose where the order is another. */
+/* Restores the original order of v for consumers outside the region, with a Transpose if needed. */
 static surg_status hand_out(region *r, region_value *v) {
   const surg_status undone = undo(r, v);
   const readers by = read_by(r, v);
   surg_node *n = r->nodes[v->index];
   if (undone) return undone;
   if (!by.others && !by.transposes) return SURG_OK;
-  /* undo() may have given v->now the name of an output: then only an Identity can keep both names.
-   */
+  /* undo() may have given v->now the name of an output; then an Identity keeps both names. */
   const surg_status same = same_anyway(v) ? give_uses(r->p, n, v->v, v->now) : SURG_EUNSUPPORTED;
   if (same != SURG_EUNSUPPORTED) return same;
   const tr_order perm = tr_inverse(&v->order);
@@ -460,7 +465,7 @@ static surg_status hand_out(region *r, region_value *v) {
   return t ? surg_node_take_output(t, 0, v->v) : SURG_ENOMEM;
 }
 
-/* The nodes as they stand in the graph: one that was taken later may stand before. */
+/* The indices of the nodes in graph order: a node that joined later may be earlier in the graph. */
 static void sort_nodes(const region *r, size_t *order) {
   for (size_t k = 0; k < r->n_nodes; k++) {
     size_t i = k;
@@ -490,7 +495,7 @@ static surg_status move(region *r) {
   return s;
 }
 
-/* The last node before n and the region that stays. */
+/* The last node before n and before the region that is not removed. */
 static surg_node *stays_before(region *r, const surg_node *n) {
   for (size_t k = 0; k < r->n_nodes; k++)
     if (surg_node_before(r->nodes[k], n)) n = r->nodes[k];

@@ -1,46 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the pass `transposes` share. */
+/* Shared declarations of the pass `transposes`. */
 #ifndef SURG_PASSES_TRANSPOSES_H
 #define SURG_PASSES_TRANSPOSES_H
 
 #include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 
-#define TR_RANK 12    /* of a tensor that is looked at */
-#define TR_INPUTS 64  /* of a node that a Transpose moves behind */
-#define TR_MOVED 65536 /* bytes of a constant that is written in another order beside the first */
+#define TR_RANK 12    /* largest rank that is handled */
+#define TR_INPUTS 64  /* most inputs of a movable node */
+#define TR_MOVED 65536 /* most bytes of a constant that gets a permuted copy */
 
-/* How the axes of a value stand once a Transpose before it has moved behind it: axis i is what
- * at[i] was. */
+/* The permutation of a value's axes when a Transpose before it moves after it: new axis i is old
+ * axis at[i]. */
 typedef struct tr_order {
   size_t n;
   size_t at[TR_RANK];
 } tr_order;
 
-/* What an input of a node is to a Transpose that moves behind it. */
+/* How a moved Transpose affects an input. */
 typedef enum tr_role {
-  TR_DATA,  /* the axes follow */
-  TR_OTHER, /* untouched, whatever it is */
+  TR_DATA,  /* permuted */
+  TR_OTHER, /* unchanged */
 } tr_role;
 
-/* Whether the operator is one that a Transpose can move behind. */
+/* Whether a Transpose can move across the operator. */
 bool tr_movable(const surg_node *n);
 tr_role tr_role_of(const surg_node *n, size_t input);
-/* Whether all data of the node have as many axes: none is broadcast. */
+/* Whether all data inputs must have the same rank, because the operator does not broadcast. */
 bool tr_no_broadcast(const surg_node *n);
-/* Whether engines may add up in another order then. */
+/* Whether the operator sums, so that engines may add in another order after the move. */
 bool tr_sums(const surg_node *n);
 bool tr_one_element(const surg_value *v);
-/* How the axes of output k stand when those of the data stand as `in` says; false: it cannot be. */
+/* The permutation of output k for a permutation `in` of the data inputs; false: unsupported. */
 bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order *out);
-/* Gives `made`, which has the attributes of n and untouched inputs already, what speaks of axes. */
+/* Adapts the axes of `made` (attributes or inputs) to the permutation `in`. `made` is a copy of
+ * n with its attributes and unpermuted inputs. */
 surg_status tr_rewrite(surg_node *n, surg_node *made, const tr_order *in);
 
-/* The constant v for a node whose data has order->n axes, in that order; NULL: it cannot be, or it
- * failed. v itself where nothing need be moved. */
+/* A permuted copy of the constant v, with order->n axes; v itself if permuting changes nothing.
+ * NULL: failure. Call only if tr_constant_moves. */
 surg_value *tr_constant(surg_pass_ctx *p, surg_node *before, surg_value *v,
                         const tr_order *order);
-/* Whether tr_constant gives one. With `exact` v must have as many axes. */
+/* Whether tr_constant supports v. With `exact` its rank must be order->n, else at most that. */
 bool tr_constant_moves(const surg_value *v, const tr_order *order, bool exact);
 
 static inline bool tr_identity(const tr_order *o) {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the pass transposes: what each operator does with axes, and constants in another order.
- */
+/* Part of the pass transposes: the effect of each operator on axes, and permuted constants. */
 #include <assert.h>
 #include <string.h>
 
@@ -9,11 +8,11 @@
 
 typedef enum kind {
   NONE,
-  UNARY,     /* element by element, of input 0 */
-  BROADCAST, /* element by element, of all inputs */
+  UNARY,     /* elementwise on input 0 */
+  BROADCAST, /* elementwise on all inputs, which broadcast */
   CONCAT,
   SPLIT,
-  AXIS, /* one axis, which stays */
+  AXIS, /* works along one axis, which stays */
   REDUCE,
   ARG,
   SQUEEZE,
@@ -24,7 +23,7 @@ typedef enum kind {
   QUANTIZE
 } kind;
 
-/* What is computed element by element; the others have something to say of axes. */
+/* UNARY or BROADCAST for elementwise operators; NONE for the others. */
 static kind elementwise(int op) {
   switch (op) {
     case SURG_OP_Abs:
@@ -176,8 +175,7 @@ bool tr_sums(const surg_node *n) {
 
 /* --- axes --- */
 
-/* Axes as the node has them, from 0 on, for a tensor of `rank` axes; false: nobody knows them, or
- * one is there twice. */
+/* The axes of a node, not negative and distinct. */
 typedef struct axes {
   size_t n, of[TR_RANK];
 } axes;
@@ -196,7 +194,7 @@ static bool put_axes(const int64_t *v, size_t count, size_t rank, axes *out) {
   return true;
 }
 
-/* Integers that are known to the last. */
+/* Reads up to `cap` integers; false: some are unknown. */
 static bool read_ints(const surg_value *v, int64_t *out, size_t cap, size_t *count) {
   surg_elem e[2 * TR_RANK];
   const int64_t n = v && cap <= 2 * TR_RANK ? surg_value_elements(v, e, cap) : -1;
@@ -209,7 +207,7 @@ static bool read_ints(const surg_value *v, int64_t *out, size_t cap, size_t *cou
   return true;
 }
 
-/* The input that lists axes, where the version in force has it as one; SIZE_MAX: an attribute. */
+/* The index of the input that lists the axes in this opset; SIZE_MAX: an attribute lists them. */
 static size_t axes_input(const surg_node *n, kind k) {
   const int64_t opset = surg_graph_opset(surg_node_graph(n), "");
   if (k == SLICE) return 3;
@@ -218,7 +216,7 @@ static size_t axes_input(const surg_node *n, kind k) {
   return k == REDUCE && opset >= 18 ? 1 : SIZE_MAX;
 }
 
-/* A reduction that names no axes takes all. */
+/* Whether a reduction names no axes and so reduces all of them. */
 static bool reduces_all(const surg_node *n, kind k) {
   const size_t at = axes_input(n, k);
   const bool named =
@@ -238,7 +236,7 @@ static bool read_axes(const surg_node *n, kind k, size_t rank, axes *out) {
          put_axes(v, count, rank, out);
 }
 
-/* The axis attribute, with what it is by default. */
+/* The attribute `axis`, or its default, as a non-negative axis; false: out of range. */
 static bool read_axis(const surg_node *n, kind k, size_t rank, size_t *axis) {
   const int64_t none = k == AXIS ? -1 : k == QUANTIZE ? 1 : 0;
   const int64_t a = surg_node_int(n, "axis", none), from = a < 0 ? a + (int64_t)rank : a;
@@ -252,7 +250,7 @@ static bool in_axes(const axes *a, size_t axis) {
   return false;
 }
 
-/* The order of what is left when axes go. */
+/* The permutation after the axes `gone` are removed. */
 static tr_order drop(const tr_order *in, const axes *gone) {
   tr_order out = {0};
   for (size_t i = 0; i < in->n; i++) {
@@ -261,11 +259,12 @@ static tr_order drop(const tr_order *in, const axes *gone) {
     for (size_t k = 0; k < gone->n; k++) before += gone->of[k] < in->at[i];
     out.at[out.n++] = in->at[i] - before;
   }
-  assert(out.n + gone->n == in->n); /* the axes differ and are all among those */
+  assert(out.n + gone->n == in->n); /* the axes are distinct and all in `in` */
   return out;
 }
 
-/* New axes stand where they stood; the others fill the places between. */
+/* The permutation after the axes `come` are inserted: these keep their places, the others are
+ * permuted around them. False: the rank is too large. */
 static bool add(const tr_order *in, const axes *come, tr_order *out) {
   size_t places[TR_RANK], n = 0;
   *out = (tr_order){.n = in->n + come->n};
@@ -274,7 +273,7 @@ static bool add(const tr_order *in, const axes *come, tr_order *out) {
     out->at[i] = i;
     if (!in_axes(come, i)) places[n++] = i;
   }
-  assert(n == in->n); /* what does not come was there */
+  assert(n == in->n); /* the other places are the old axes */
   for (size_t i = 0; i < in->n; i++) out->at[places[i]] = places[in->at[i]];
   return true;
 }
@@ -286,14 +285,15 @@ bool tr_one_element(const surg_value *v) {
          count == 1;
 }
 
-/* Whether scale and zero point speak of one axis, or of none. */
+/* Whether a QuantizeLinear or DequantizeLinear is per tensor or per axis, not blocked. */
 static bool plain_scale(const surg_node *n) {
   const surg_type *t = surg_value_type(surg_node_input(n, 1));
   return surg_node_int(n, "block_size", 0) == 0 && t && surg_type_has_rank(t) &&
          (surg_type_rank(t) == 1 || tr_one_element(surg_node_input(n, 1)));
 }
 
-/* Numbers of Pad or Tile, one or two for each axis; false: nobody knows them. */
+/* The pads or repeats of a Pad or Tile, two or one for each axis; false: unknown, or not for all
+ * axes. */
 static bool read_each(const surg_node *n, kind k, const tr_order *in, int64_t *v, size_t *count) {
   const bool pad = k == PAD;
   if (pad && surg_node_input(n, 3)) return false; /* axes */
@@ -353,10 +353,9 @@ bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order 
   }
 }
 
-/* --- making it --- */
+/* --- rewriting nodes --- */
 
-/* The axes where they stand now. Each keeps its place in the list: others speak of them in order.
- */
+/* Sets the permuted axes. Their order in the list stays, since other inputs match it. */
 static surg_status set_axes(surg_node *n, surg_node *made, kind k, const tr_order *in) {
   const size_t at = axes_input(n, k);
   int64_t v[TR_RANK];
@@ -403,7 +402,7 @@ surg_status tr_rewrite(surg_node *n, surg_node *made, const tr_order *in) {
     case TILE:
       return set_each(n, made, k, in);
     default:
-      return SURG_OK; /* new axes of Unsqueeze stay where they are */
+      return SURG_OK; /* the inserted axes of Unsqueeze stay */
   }
 }
 
@@ -420,7 +419,7 @@ bool tr_constant_moves(const surg_value *v, const tr_order *order, bool exact) {
          bytes <= TR_MOVED;
 }
 
-/* The elements of t, as one of order->n axes, in that order. */
+/* Copies the elements of t, with its rank extended to order->n, in that order. */
 static void move_elements(const surg_tensor *t, const tr_order *order, const uint8_t *from,
                           uint8_t *to, int64_t *dims) {
   const size_t n = order->n, lead = n - surg_tensor_rank(t);

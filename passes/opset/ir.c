@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets the IR version of the model. Below version 4 every initializer is listed among the inputs
- * and is a constant all the same: going up they leave the inputs, which makes them constants for
- * newer readers too; going down they join them, and those of subgraphs become Constant nodes.
+/* Sets the IR version of the model. Below version 4 every initializer is also listed as an input,
+ * yet it is constant. A higher version removes these inputs, so that newer readers treat the
+ * initializers as constants too; a lower one adds them, and initializers of subgraphs become
+ * Constant nodes.
  *
  *   before: <ir_version: 3 ...> g (x, w) => (y) <float w = {1}> { y = Add (x, w) }       ir{to=8}
  *   after:  <ir_version: 8 ...> g (x) => (y) <float w = {1}> { y = Add (x, w) }
  *
- * Refuses a version that lacks something the model uses, except notes that readers skip (metadata
- * of nodes and values, device configurations). Needs nothing. Keeps sorted, types. Exact; changes
- * the interface (lists of inputs with initializers). */
+ * Rejects a version that lacks something the model uses, except information that readers ignore
+ * (metadata of nodes and values, device configurations). Needs nothing. Keeps sorted, types. Exact;
+ * changes the interface (lists of inputs with initializers). */
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 #define NEWEST 14
 #define TEXT 512
 
-/* ---- up and down ----------------------------------------------------------------------------- */
+/* ---- changing the lists ---------------------------------------------------------------------- */
 
 static bool weights_leave(surg_pass_ctx *p, surg_graph *g) {
   for (size_t i = surg_graph_input_count(g); i-- > 0;) {
@@ -46,7 +47,7 @@ static bool weights_join(surg_pass_ctx *p, surg_graph *g) {
   return true;
 }
 
-/* An initializer of a subgraph becomes a Constant node of the same name. */
+/* Makes an initializer of a subgraph a Constant node of the same name. */
 static surg_pass_result to_node(surg_pass_ctx *p, surg_value *v) {
   size_t size = strlen(surg_value_name(v)) + 1;
   char *name = surg_pass_alloc(p, size);
@@ -81,7 +82,8 @@ static surg_pass_result subgraphs_down(surg_pass_ctx *p, surg_model *m) {
   return SURG_PASS_CHANGED;
 }
 
-/* Sets the number. The one opset of versions 1 and 2 is imported from 3 on, and never below. */
+/* Sets the version number. Versions 1 and 2 have one implied opset and no imports; from 3 on it
+ * is imported. */
 static bool set_version(surg_model *m, int64_t from, int64_t to) {
   int64_t opset = surg_model_opset(m, "");
   if (surg_model_set_ir_version(m, to)) return false;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves the model, its functions with it, to another opset of the default domain. Nodes that mean
- * the same there stay as they are; the others are rewritten by rules (passes/rules/opset.rules,
- * substitute.rules). Where one cannot be, nothing is done and every such node is told.
+/* Converts the model and its functions to another opset of the default domain. Nodes with the same
+ * meaning there stay; the others are rewritten by rules (passes/rules/opset.rules,
+ * substitute.rules). If a node cannot be converted, nothing is changed and every such node is
+ * reported.
  *
  *   before: <opset 13> (x) => (y) <int64[1] a = {1}> { y = Squeeze (x, a) }
  *   after:  <opset 12> (x) => (y) { y = Squeeze <axes = [1]> (x) }
  *
- * Elements of sequences are read where they came from. Types inside of a function are what holds in
- * all its calls; where that is too little for a node, the function is inlined first, and a note
- * says so.
+ * Reads of sequences are replaced by the values stored there (passes/control/sequence.c). Types in
+ * a function are those common to all its calls; where a node needs more, the function is inlined
+ * first, with a note.
  *
- * Down, the IR version comes down with it, to what came with that opset or what the model needs.
- * Rules that are approximate are used where nothing better is there and allow=approx is given.
+ * A conversion to a lower opset also lowers the IR version, to that of the opset's release or to
+ * what the model needs. Approximate rules are used only if there is no better one and allow=approx
+ * is given.
  *
  * Needs sorted, types. Keeps sorted. As exact as the rules it used. */
 #include <onnxsurg/onnxsurg.h>
@@ -23,7 +25,7 @@
 #include "../control/sequence.h"
 
 typedef struct stuck {
-  const surg_function **f; /* by address */
+  const surg_function **f; /* sorted by address */
   size_t n;
 } stuck;
 
@@ -47,8 +49,8 @@ static void note(surg_pass_ctx *p, const surg_function *f) {
   surg_pass_note(p, NULL, text);
 }
 
-/* Functions with nodes that find no way. Those whose calls would fail to be inlined stay: then
- * their nodes are told. */
+/* Lists functions that contain nodes which cannot be converted. Functions that cannot be inlined
+ * are excluded: the conversion reports their nodes. */
 static bool find_stuck(surg_pass_ctx *p, const char *domain, int64_t to, stuck *s) {
   surg_model *m = surg_pass_model(p);
   const size_t count = surg_model_function_count(m);
@@ -68,8 +70,8 @@ static bool find_stuck(surg_pass_ctx *p, const char *domain, int64_t to, stuck *
   return true;
 }
 
-/* Such functions go to where they are called, and what holds of that call alone may help. Those
- * that called them may be next. */
+/* Inlines such functions, since the types at a single call may suffice. Repeated, because their
+ * callers may then contain such nodes. */
 static surg_pass_result inline_stuck(surg_pass_ctx *p, const char *domain, int64_t to) {
   surg_model *m = surg_pass_model(p);
   surg_pass_result result = SURG_PASS_UNCHANGED;
@@ -98,7 +100,7 @@ static bool of_sequences(int op) {
   }
 }
 
-/* What reads a sequence and cannot stay reads its elements where they came from, if known. */
+/* Replaces reads of sequences that the target opset lacks by the stored values, if known. */
 static surg_pass_result without_sequences(surg_pass_ctx *p, const char *domain, int64_t to) {
   surg_model *m = surg_pass_model(p);
   if (*domain) return SURG_PASS_UNCHANGED;
@@ -119,7 +121,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   surg_model *m = surg_pass_model(p);
   char text[200];
   if (allow_check(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
-  surg_pass_used(p, SURG_EXACT); /* so far; each rule that fires reports its own class */
+  surg_pass_used(p, SURG_EXACT); /* so far; each applied rule reports its own class */
   if (newest < 1) return surg_pass_usage(p, "option domain: no operators of it are known");
   if (to < 1 || to > newest) {
     snprintf(text, sizeof text, "option to: an opset from 1 to %d", (int)newest);
@@ -134,7 +136,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   if (read == SURG_PASS_FAILED) return read;
   const surg_pass_result inlined = inline_stuck(p, domain, to);
   if (inlined == SURG_PASS_FAILED) return inlined;
-  if (inlined == SURG_PASS_CHANGED) { /* of what types sequences are is known now */
+  if (inlined == SURG_PASS_CHANGED) { /* element types of sequences are known now */
     const surg_pass_result again = without_sequences(p, domain, to);
     if (again == SURG_PASS_FAILED) return again;
     if (again == SURG_PASS_CHANGED) read = again;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces operators by others that compute the same: those named, by every rule of the groups
- * substitute, opset and user that leads away from them. `decompose` is the same for all operators
- * that the standard itself defines by others.
+/* Replaces operators by equivalent ones: the named ones, by all rules of the groups substitute,
+ * opset and user whose result does not contain the operator. `decompose` does it for all operators
+ * that the standard defines by a function body.
  *
  *   before: (x) => (y) { y = HardSwish (x) }
  *   after:  (x) => (y) { t = Add (x, 3)   c = Clip (t, 0, 6)   d = Div (c, 6)   y = Mul (x, d) }
  *
- * Rules that are less exact than ulp want consent, as in `opset`; rules of the user's own need
- * none.
+ * Rules less exact than ulp need consent, as in `opset`; rules of the user need none.
  *
- * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
+ * Needs sorted, types. Keeps sorted. As exact as the rules state. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include "../util/allow.h"
 #include "../util/domains.h"
 
-/* Operators that the standard defines by others, in any version. */
+/* Whether any version of the operator has a function body in the standard. */
 static bool composed(const char *domain, const char *op_type) {
   for (int64_t v = surg_schema_newest(domain); v > 0; v--) {
     const surg_schema *s = surg_schema_find(domain, op_type, v);
@@ -32,7 +31,7 @@ static bool meant(const surg_pass_ctx *p, const char *domain, const char *op_typ
   return domains_listed(p, "op", domain, op_type) || domains_listed(p, "ops", domain, op_type);
 }
 
-/* Whether a substitution, or a rule of the user, is for that operator. */
+/* Whether there is a rule of group substitute for the operator that r rewrites. */
 static bool substituted(surg_context *ctx, const surg_rule *r) {
   const size_t rules = surg_context_rule_count(ctx);
   for (size_t k = 0; k < rules; k++) {
@@ -45,8 +44,9 @@ static bool substituted(surg_context *ctx, const surg_rule *r) {
   return false;
 }
 
-/* A substitution may leave the operator in a plainer form: pads instead of auto_pad. A rule for a
- * step between opsets may lead back to it, so that it is for operators without substitution. */
+/* Whether r removes the operator. A substitution may keep it in a plainer form (pads instead of
+ * auto_pad). A rule between opsets may produce it again; such rules are used only for operators
+ * that have no substitution. */
 static bool leads_away(surg_context *ctx, const surg_rule *r) {
   if (strcmp(surg_rule_group(r), "substitute") == 0) return true;
   if (strcmp(surg_rule_group(r), "user") != 0 && strcmp(surg_rule_group(r), "opset") != 0)
@@ -54,7 +54,7 @@ static bool leads_away(surg_context *ctx, const surg_rule *r) {
   return !surg_rule_makes(r, surg_rule_domain(r), surg_rule_op_type(r)) || !substituted(ctx, r);
 }
 
-/* Whether it makes another operator that is to be replaced: two rules would lead to and fro. */
+/* Whether r produces another operator that is to be replaced: two rules could alternate forever. */
 static bool makes_named(surg_pass_ctx *p, const surg_rule *r) {
   static const char *const lists[] = {"op", "ops"};
   for (int k = 0; k < 2; k++)
@@ -86,7 +86,7 @@ static bool replaceable(surg_context *ctx, const char *spec) {
   return false;
 }
 
-/* Every operator that is named has a rule, or nothing can come of it. */
+/* Rejects names of operators that no rule replaces, and a missing name. */
 static surg_pass_result check_names(surg_pass_ctx *p) {
   static const char *const lists[] = {"op", "ops"};
   surg_context *ctx = surg_pass_context(p);
@@ -104,13 +104,13 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
   return surg_pass_usage(p, "option op is missing: which operators?");
 }
 
-/* Whether the node is of an operator that the user named. */
+/* Whether the user named the operator of the node. */
 static bool named(const surg_pass_ctx *p, const surg_node *n) {
   return domains_listed(p, "op", surg_node_domain(n), surg_node_op_type(n)) ||
          domains_listed(p, "ops", surg_node_domain(n), surg_node_op_type(n));
 }
 
-/* Each name: whether a node of this graph is of it. */
+/* Reports for each name whether this graph has a node of that operator. */
 static void find_names(surg_pass_ctx *p, const surg_graph *g) {
   static const char *const lists[] = {"op", "ops"};
   for (int k = 0; k < 2; k++)
@@ -118,7 +118,7 @@ static void find_names(surg_pass_ctx *p, const surg_graph *g) {
       domains_found(p, g, surg_pass_list_at(p, lists[k], i));
 }
 
-/* Why a rule did nothing here; *consent: because nobody allowed it. */
+/* The reason why a rule did not apply to n; *consent: only because its class is not allowed. */
 static const char *why_not(surg_pass_ctx *p, const surg_rule *r, surg_node *n, bool *consent) {
   const char *why = surg_rule_explain(r, n);
   *consent = !why && !want(p, r);
@@ -127,11 +127,11 @@ static const char *why_not(surg_pass_ctx *p, const surg_rule *r, surg_node *n, b
   return why ? why : "it could not be made";
 }
 
-/* Reasons why rules did nothing, each with the rules it is true of. */
+/* Reasons why rules did not apply, each with the number of rules that it applies to. */
 #define REASONS 8
 typedef struct reasons {
   const char *why[REASONS];
-  const char *rule[REASONS]; /* the first of them */
+  const char *rule[REASONS]; /* the first such rule */
   size_t rules[REASONS], n;
 } reasons;
 
@@ -151,7 +151,8 @@ static bool add_reason(surg_pass_ctx *p, reasons *all, const char *why, const ch
   return true;
 }
 
-/* An error where the user named the operator, did not protect the node, and no rule made it. */
+/* Reports why the node was not replaced: as an error if the user named the operator and the node
+ * is unprotected and no product of a rule, else as a note. */
 static void tell(surg_pass_ctx *p, const surg_node *n, const reasons *all, bool old) {
   char text[1200];
   size_t used = (size_t)snprintf(text, sizeof text, "not replaced: ");
@@ -168,9 +169,9 @@ static void tell(surg_pass_ctx *p, const surg_node *n, const reasons *all, bool 
     surg_pass_note(p, n, text);
 }
 
-/* Nodes of the operators before the rewrites: those that rules made are no leftovers. */
+/* The nodes of the named operators before the rewrite, to tell them from nodes that rules made. */
 typedef struct nodes {
-  surg_node **items; /* by address */
+  surg_node **items; /* sorted by address */
   size_t n;
 } nodes;
 
@@ -194,8 +195,8 @@ static bool is_old(const nodes *before, surg_node *n) {
   return before->n && bsearch(&n, before->items, before->n, sizeof *before->items, by_address);
 }
 
-/* What is left says why. An operator that is named and left for want of consent alone is a failure.
- */
+/* Reports why nodes were not replaced. Fails if a named operator is left only for lack of
+ * consent. */
 static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g, const nodes *before) {
   surg_context *ctx = surg_pass_context(p);
   const size_t rules = surg_context_rule_count(ctx);

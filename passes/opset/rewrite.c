@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rewrites by rules: those that the user gave with --rules, those of a group, or those named.
+/* Applies rewrite rules: those of --rules, those of a group, or those named.
  *
  *   rule:   rule twice exact {
  *             match { y = Add (x, x) }  emit opset 7.. { y = Mul (x, 2.0 : dtype(x)) }
@@ -7,14 +7,14 @@
  *   before: (x) => (y) { y = Add (x, x) }
  *   after:  (x) => (y) { y = Mul (x, two) }
  *
- * Needs sorted, types. Keeps sorted. As exact as the rules say they are. */
+ * Needs sorted, types. Keeps sorted. As exact as the rules state. */
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../util/allow.h"
 
-/* Whether a rule read later bears the same name: it stands in for this one. */
+/* Whether a rule that was read later has the same name and so replaces this one. */
 static bool replaced(surg_context *ctx, const surg_rule *r) {
   for (size_t i = surg_context_rule_count(ctx); i-- > 0;)
     if (strcmp(surg_rule_name(surg_context_rule(ctx, i)), surg_rule_name(r)) == 0)
@@ -22,7 +22,7 @@ static bool replaced(surg_context *ctx, const surg_rule *r) {
   return false;
 }
 
-/* Rules of the group, which is the user's; of others those that are named. */
+/* Whether the options select the rule: by name, or without names by group (default: the user's). */
 static bool meant(const surg_pass_ctx *p, const surg_rule *r) {
   const size_t n = surg_pass_list_count(p, "rule");
   if (n == 0) return strcmp(surg_rule_group(r), surg_pass_string(p, "group")) == 0;
@@ -38,7 +38,7 @@ static bool want(void *user, const surg_rule *r) {
   return surg_pass_allows_rule(p, r) && meant(p, r);
 }
 
-/* A name that no rule bears is wrong usage. */
+/* Rejects names that no rule has. */
 static surg_pass_result check_names(surg_pass_ctx *p) {
   surg_context *ctx = surg_pass_context(p);
   const size_t rules = surg_context_rule_count(ctx);
@@ -51,7 +51,7 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
   return SURG_PASS_UNCHANGED;
 }
 
-/* Why a named rule does not apply to a node of its operator. */
+/* Notes why a named rule does not apply to a node. */
 static void note_miss(surg_pass_ctx *p, const surg_node *n, const surg_rule *r, const char *why) {
   char text[400];
   snprintf(text, sizeof text, "rule %.100s: %s", surg_rule_name(r), why);
@@ -62,7 +62,7 @@ static bool named(const surg_pass_ctx *p, const surg_rule *r, const char *name) 
   return strcmp(surg_rule_name(r), name) == 0 && want((void *)(uintptr_t)p, r);
 }
 
-/* Why a rule that was named did nothing, node by node. */
+/* Notes for each node of the operator why a named rule did not apply. */
 static void tell_misses(surg_pass_ctx *p, surg_graph *g, const char *name) {
   surg_context *ctx = surg_pass_context(p);
   for (size_t k = 0; k < surg_context_rule_count(ctx); k++) {
@@ -76,8 +76,7 @@ static void tell_misses(surg_pass_ctx *p, surg_graph *g, const char *name) {
   }
 }
 
-/* A rule that is named, or the user's own, and that only the limit of the run keeps from a node:
- * the first such node. */
+/* The first node to which a rule does not apply only because its class is not allowed, or NULL. */
 static surg_node *kept_from(surg_pass_ctx *p, surg_graph *g, const surg_rule *r) {
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
     if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) == 0 && !surg_pass_keeps_node(p, n) &&

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cuts a part out of the model: what computes the values `to` (left out: the outputs) from the
- * values `from`, which become inputs. All else goes: nodes, weights, inputs, functions, imports.
- * Inputs that are needed beside those named stay, with a warning. Types are inferred where they can
- * be; one that is not known is said by an option of the value's name.
+/* Extracts the part of the model that computes the values `to` (default: the outputs) from the
+ * values `from`, which become inputs. Everything else is removed: nodes, initializers, inputs,
+ * functions, imports. Other inputs that the part needs stay, with a warning. Types are inferred
+ * where possible; an unknown type is given by an option named like the value.
  *
  *   before: (x) => (z) { a = Abs (x)   b = Neg (a)   y = Add (b, a)   z = Relu (y) }
  *   after:  (a) => (y) { b = Neg (a)   y = Add (b, a) }                     extract{from=a,to=y}
@@ -19,7 +19,7 @@
 
 #define TEXT 1200
 
-/* A value at an end of the part. */
+/* A value that becomes an input or output of the model. */
 typedef struct end {
   surg_value *value;
   const char *name; /* a copy */
@@ -34,7 +34,7 @@ typedef struct extraction {
   size_t n_from, n_to;
 } extraction;
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- reading the options --------------------------------------------------------------------- */
 
 static surg_pass_result unknown(extraction *x, const char *option, const char *name) {
   char text[TEXT], more[TEXT / 2];
@@ -43,14 +43,15 @@ static surg_pass_result unknown(extraction *x, const char *option, const char *n
   return surg_pass_usage(x->p, text);
 }
 
-/* The type that the user says of a value, in its text; NULL: none. */
+/* The type that the user gives for a value, as text; NULL: none. */
 static const char *said(const extraction *x, const char *name) {
   for (size_t i = 0; i < surg_pass_pair_count(x->p); i++)
     if (strcmp(surg_pass_pair_name(x->p, i), name) == 0) return surg_pass_pair_value(x->p, i, 0);
   return NULL;
 }
 
-/* The type of a value at an end; NULL after a line. `option` is where it was named. */
+/* The type of a new input or output; NULL after an error message. `option` names the option that
+ * lists the value. */
 static const surg_type *type_of(extraction *x, const surg_value *v, const char *option) {
   char text[TEXT];
   const char *name = surg_value_name(v), *written = said(x, name);
@@ -134,7 +135,7 @@ static surg_pass_result check_types(extraction *x) {
   return SURG_PASS_CHANGED;
 }
 
-/* Whether the first `n` of one list are those of the other. */
+/* Whether the outputs of the graph are already the requested ones, in order. */
 static bool same_outputs(const extraction *x) {
   if (surg_graph_output_count(x->g) != x->n_to) return false;
   for (size_t i = 0; i < x->n_to; i++)
@@ -150,7 +151,8 @@ static bool listed(const end *list, size_t n, const surg_value *v) {
   return false;
 }
 
-/* Outputs that stay in their order keep their entries; else all are listed anew. */
+/* Whether the requested outputs are a subsequence of the present ones, so that their entries can
+ * stay; else all outputs are listed again. */
 static bool in_order(const extraction *x) {
   size_t k = 0;
   for (size_t i = 0; i < surg_graph_output_count(x->g) && k < x->n_to; i++)
@@ -158,7 +160,7 @@ static bool in_order(const extraction *x) {
   return k == x->n_to;
 }
 
-/* What removing the entry left in value_info is said at the new one. */
+/* Adds an output entry with its type; drops the value_info entry that only repeats it. */
 static surg_status list_output(extraction *x, const end *e) {
   const bool idle = surg_value_has_info(e->value);
   const surg_status s = surg_graph_add_output(x->g, e->value, e->type);
@@ -177,7 +179,7 @@ static surg_status set_outputs(extraction *x) {
   return s;
 }
 
-/* Entries of outputs go to the new input first: the name does not change. */
+/* Moves output entries to the new input first, so that the outputs keep their name. */
 static surg_status move_outputs(extraction *x, surg_value *old, surg_value *by) {
   surg_status s = SURG_OK;
   for (size_t i = 0; s == SURG_OK && i < surg_graph_output_count(x->g); i++)
@@ -185,7 +187,8 @@ static surg_status move_outputs(extraction *x, surg_value *old, surg_value *by) 
   return s;
 }
 
-/* Makes the value an input; its node, or its weight, is left behind under another name. */
+/* Makes the value an input. Its producer or initializer keeps the old value under a new name,
+ * until it is pruned. */
 static surg_status cut(extraction *x, end *e) {
   surg_value *old = e->value;
   if (surg_value_is_input(old))
@@ -201,7 +204,7 @@ static surg_status cut(extraction *x, end *e) {
   return s;
 }
 
-/* ---- what is left ---------------------------------------------------------------------------- */
+/* ---- removing the rest ---------------------------------------------------------------------- */
 
 static bool wanted(const prune *pr, const surg_value *v) {
   const extraction *x = pr->user;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts a new node between a value and what reads it, all of its readers or those named. It reads
- * the value as its first input and those of `with` behind it. The name of an output of the model
- * goes over to what the node gives.
+/* Inserts a new node between a value and its consumers, all or those named. The node reads the
+ * value as its first input and the values of `with` as further inputs. If the value is an output of
+ * the model, the result of the node gets its name.
  *
  *   before: (x) => (y) { a = Conv (x, w)   y = Add (a, b) }
  *   after:  (x) => (y) { a = Conv (x, w)   c = Clip (a)   y = Add (c, b) }     insert{op=Clip,at=a}
@@ -18,7 +18,7 @@
 #include "../util/values.h"
 
 #define TEXT 800
-#define ITEMS 1000 /* of an attribute's list */
+#define ITEMS 1000 /* most elements of a list attribute */
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
@@ -36,7 +36,7 @@ static bool real(const char *s, float *out) {
   return *s && !*end && *s != ' ';
 }
 
-/* The kind that the words look like, where no schema says it. */
+/* The attribute kind that the text suggests, for attributes without a schema. */
 static surg_attr_kind look(surg_pass_ctx *p, size_t i, size_t n) {
   bool ints = true, reals = true;
   for (size_t k = 0; k < n; k++) {
@@ -115,7 +115,7 @@ static surg_pass_result set_attrs(surg_pass_ctx *p, surg_node *n) {
   return SURG_PASS_CHANGED;
 }
 
-/* ---- between --------------------------------------------------------------------------------- */
+/* ---- the new node ---------------------------------------------------------------------------- */
 
 static surg_value *find_value(surg_pass_ctx *p, const surg_graph *g, const char *option,
                               const char *name) {
@@ -128,7 +128,7 @@ static surg_value *find_value(surg_pass_ctx *p, const surg_graph *g, const char 
   return NULL;
 }
 
-/* The value at= names: of the main graph, else the only one of its name. */
+/* The value that at= names: in the main graph, else the only one of that name in any graph. */
 static surg_value *find_at(surg_pass_ctx *p) {
   const surg_model *m = surg_pass_model(p);
   const char *name = surg_pass_string(p, "at");
@@ -143,7 +143,7 @@ static surg_value *find_at(surg_pass_ctx *p) {
   return NULL;
 }
 
-/* Gives the readers named what the new node gives. */
+/* Makes the consumers named by `to` read the output of the new node. */
 static surg_pass_result give_named(surg_pass_ctx *p, surg_node *n, surg_value *v) {
   for (size_t i = 0; i < surg_pass_list_count(p, "to"); i++) {
     const char *name = surg_pass_list_at(p, "to", i);
@@ -167,7 +167,7 @@ static surg_pass_result give_named(surg_pass_ctx *p, surg_node *n, surg_value *v
   return SURG_PASS_CHANGED;
 }
 
-/* Gives all readers what the new node gives, which must not read v yet. */
+/* Replaces all uses of v by the output of the new node, which must not read v yet. */
 static surg_pass_result give_all(surg_pass_ctx *p, surg_node *n, surg_value *v) {
   surg_value *out = surg_node_output(n, 0);
   const surg_replace how = surg_value_can_replace(v, out);
@@ -191,8 +191,8 @@ static surg_pass_result add_inputs(surg_pass_ctx *p, surg_node *n, surg_value *v
   return SURG_PASS_CHANGED;
 }
 
-/* Values of `with` must be there where the node stands: at the front of its graph, or behind what
- * makes them all. */
+/* The node before which the new one is inserted: after the producers of the value and of all
+ * values of `with`, or first in the graph. */
 static surg_node *place(surg_pass_ctx *p, const surg_value *v) {
   surg_graph *g = surg_value_graph(v);
   surg_node *after = surg_value_producer(v, NULL);
@@ -224,7 +224,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
     return SURG_PASS_FAILED;
   if (!domains_takes(n, text, sizeof text)) return surg_pass_fail(p, n, text);
   if (surg_node_op(n) == SURG_OP_Identity) surg_pass_used(p, SURG_EXACT);
-  /* What it reads may be made behind a reader, or of what it gives: that is told. */
+  /* An input of `with` may be produced after a consumer, or depend on the new node; the latter
+   * is a cycle, which toposort reports. */
   return surg_graph_toposort(g, NULL) == SURG_OK ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes nodes of one operator nodes of another, with the same inputs and outputs: attributes can be
- * renamed (`old=new`) and dropped. An operator of ONNX must take what the nodes have; what it
- * computes is not compared.
+/* Changes nodes of one operator to another one, with the same inputs and outputs. Attributes can be
+ * renamed (`old=new`) and dropped. If the new operator is an ONNX operator, it must accept the
+ * inputs and attributes of the nodes; the meaning is not compared.
  *
  *   before: (x) => (y) { y = acme.Leaky <slope = 0.1> (x) }
  *   after:  (x) => (y) { y = LeakyRelu <alpha = 0.1> (x) }
  *                                       map-op{from=acme.Leaky,to=LeakyRelu,slope=alpha}
  *
- * Needs nothing. Keeps sorted. Lossy: nobody knows that both mean the same. */
+ * Needs nothing. Keeps sorted. Lossy: the two operators are not known to be equivalent. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@
 typedef struct mapping {
   surg_pass_ctx *p;
   surg_model *m;
-  const char *domain, *op; /* of the new operator */
+  const char *domain, *op; /* the new operator */
   int64_t version;
 } mapping;
 

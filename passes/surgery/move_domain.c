@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Moves operators of one domain to another one, names and all else unchanged: for custom operators
- * that an engine knows elsewhere. Calls of functions of the model stay.
+/* Moves operators of one domain to another one; names and everything else stay. For custom
+ * operators that an engine defines in another domain. Calls of model functions are not moved.
  *
  *   before: <"acme" : 1> (x) => (y) { y = acme.Foo (x) }
  *   after:  <"com.acme" : 1> (x) => (y) { y = com.acme.Foo (x) } move-domain{from=acme,to=com.acme}
  *
- * Needs nothing. Keeps sorted. Lossy: nobody knows that both mean the same. */
+ * Needs nothing. Keeps sorted. Lossy: the two operators are not known to be equivalent. */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static surg_pass_result move_node(surg_pass_ctx *p, surg_node *n, const char *to
   return SURG_PASS_CHANGED;
 }
 
-/* Whether there are nodes of the domain, or of each operator named. */
+/* Reports whether the domain, or each operator named, has nodes in the model. */
 static void find_names(surg_pass_ctx *p, const char *from) {
   const surg_model *m = surg_pass_model(p);
   const size_t count = surg_pass_list_count(p, "op");

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes out the nodes that are named, as remove-op does with all of an operator. A node without a
- * name, or with one that others bear, is named by its place as messages spell it.
+/* Removes the named nodes, as remove-op does for all nodes of an operator. A node without a name,
+ * or whose name is not unique, is given by its position, such as graph.node[5].
  *
  *   before: (x) => (y) { [a] t = Abs (x)   [r] y = Relu (t) }
  *   after:  (x) => (y) { [a] y = Abs (x) }                          remove-node{name=r}
  *
- * Needs sorted, types. Keeps sorted. Lossy: what the node did is gone. */
+ * Needs sorted, types. Keeps sorted. Lossy: the computation of the node is removed. */
 #include <stdio.h>
 
 #include "../util/bypass.h"
 
-/* The name that is nearest, for "did you mean". */
+/* The node name nearest to `text`, for "did you mean"; NULL: none. */
 static const char *nearest(surg_pass_ctx *p, const char *text) {
   const surg_model *m = surg_pass_model(p);
   size_t count = 0, i = 0;
@@ -51,11 +51,11 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   if (n == 0) return surg_pass_usage(p, "needs name=: the name of a node, or its place");
   if (bypass_check_map(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   surg_node **nodes = surg_pass_alloc(p, n * sizeof *nodes);
-  /* All are found first: places move when nodes go. */
+  /* Find all nodes first: removal shifts positions. */
   for (size_t i = 0; i < n; i++)
     if (!nodes || !(nodes[i] = find(p, surg_pass_list_at(p, "name", i)))) return SURG_PASS_FAILED;
   for (size_t i = 0; i < n; i++) {
-    if (surg_node_erased(nodes[i])) continue; /* named twice, or inside one that went */
+    if (surg_node_erased(nodes[i])) continue; /* named twice, or inside a removed node */
     const char *domain = surg_node_domain(nodes[i]);
     surg_pass_result one = bypass_node(p, nodes[i]);
     if (one == SURG_PASS_CHANGED && bypass_drop_import(p, domain) == SURG_PASS_FAILED)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Takes out every node of the operators named: what it read goes on in place of what it gave. The
- * import of a domain goes with its last operator. Names and types of outputs stay; where the value
- * that goes on cannot bear the name of an output (it is an input, or an output already), an
- * Identity does. Constants that only such a node read stay until `prune`.
+/* Removes every node of the named operators; an input replaces each output. The import of a domain
+ * is removed with its last operator. Names and types of model outputs stay: if the replacing value
+ * cannot get the name (it is an input, or another output), an Identity is inserted. Constants that
+ * lose their last consumer stay until `prune`.
  *
  *   before: (x) => (y) { a = Abs (x)   f = com.acme.FooOp (a)   y = Relu (f) }
  *   after:  (x) => (y) { a = Abs (x)   y = Relu (a) }                  remove-op{op=com.acme.FooOp}
  *
- * Needs sorted, types. Keeps sorted. Lossy: what the operator did is gone. */
+ * Needs sorted, types. Keeps sorted. Lossy: the computation of the operator is removed. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static surg_pass_result take_out(surg_pass_ctx *p) {
   return result;
 }
 
-/* The domain of "com.acme.FooOp" loses its import; that of ONNX stays. */
+/* Removes the unused import of the domain of "com.acme.FooOp"; ONNX's own import stays. */
 static surg_pass_result drop_import(surg_pass_ctx *p, const char *spec) {
   const char *op, *domain = domains_split(p, spec, &op);
   if (!domain) return SURG_PASS_FAILED;

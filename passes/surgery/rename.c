@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renames inputs, outputs, inner values, nodes and symbolic dims, all at once: names can be
- * swapped.
+/* Renames inputs, outputs, inner values, nodes and symbolic dimensions, all at once, so that names
+ * can be swapped.
  *
  *   before: (float[N] x) => (float[N] y) { [r] y = Relu (x) }
  *   after:  (float[B] in) => (float[B] y) { [relu] y = Relu (in) }
@@ -42,7 +42,7 @@ typedef struct renaming {
   size_t n_dims;
 } renaming;
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- reading the options --------------------------------------------------------------------- */
 
 static surg_pass_result missing(renaming *r, const change *c) {
   char text[TEXT], more[TEXT / 2] = "";
@@ -78,7 +78,7 @@ static bool at_edge(const renaming *r, const surg_value *v) {
   return false;
 }
 
-/* A value of the main graph that is neither input nor output, else one of another graph. */
+/* Finds a value of the main graph that is neither input nor output, else of another graph. */
 static surg_pass_result find_value(renaming *r, change *c) {
   size_t count = 0;
   c->value = surg_graph_find_value(r->g, c->from);
@@ -119,7 +119,7 @@ static surg_pass_result read_dim(renaming *r, const change *c) {
   return SURG_PASS_CHANGED;
 }
 
-/* `input.old` into the two parts. */
+/* Splits `input.old` into the kind and the name. */
 static bool split(const char *name, change *c) {
   const char *dot = strchr(name, '.');
   for (int w = 0; dot && w < N_WHAT; w++) {
@@ -172,7 +172,8 @@ static bool is_value(const change *c) {
   return c->what == INPUT || c->what == OUTPUT || c->what == VALUE;
 }
 
-/* Those that can at once; the others make room for each other under other names first. */
+/* Renames what can be renamed at once. The others get temporary names first, to free names that
+ * are swapped. */
 static surg_pass_result rename_values(renaming *r) {
   for (size_t i = 0; i < r->n; i++) {
     change *c = &r->list[i];

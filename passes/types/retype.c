@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes all elements of one float type those of float, weights and constants included; inputs and
- * outputs too. What is computed then rounds at other places: from float16 and bfloat16 it is nearer
- * to what was meant, from double numbers are lost.
+/* Converts all values of one float type to float, including weights, constants, inputs and outputs.
+ * Rounding changes: the result is more precise than in float16 and bfloat16, and loses digits of
+ * double.
  *
  *   before: (float16[2] x) => (float16[2] y) <float16 w = {0.5}> { y = Mul (x, w) }
  *   after:  (float[2] x) => (float[2] y) <float w = {0.5}> { y = Mul (x, w) }
  *                                                     retype{from=float16}
  *
- * Always to float, which every operator takes that takes one of the others. Operators without a
- * schema, those that look at bits, and sparse tensors must not meet the type. Needs sorted, types.
- * Keeps sorted. Approx from the narrower types, lossy from double; changes the interface. */
+ * Always to float: every operator that supports one of the other types supports it. Rejects models
+ * where operators without a schema, operators that read bits, or sparse tensors use the type. Needs
+ * sorted, types. Keeps sorted. Approx from the narrower types, lossy from double; changes the
+ * interface. */
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
 
 #include "../util/declared.h"
 
-#define NESTING 8 /* of sequences and optionals around a tensor */
+#define NESTING 8 /* most sequences and optionals around a tensor */
 
 typedef struct retyping {
   surg_pass_ctx *p;
@@ -36,7 +37,7 @@ static bool is_from(const retyping *r, const surg_type *t) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_dtype(t) == r->from;
 }
 
-/* The type with other elements; NULL: no memory, or too deep. */
+/* The type with float elements; NULL: out of memory, or nested too deeply. */
 static const surg_type *retyped(retyping *r, const surg_type *t) {
   const surg_type *around[NESTING];
   size_t depth = 0;
@@ -59,7 +60,7 @@ static const surg_type *retyped(retyping *r, const surg_type *t) {
   return out;
 }
 
-/* ---- what may not be done -------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static bool meets(const retyping *r, const surg_node *n) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {

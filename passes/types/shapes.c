@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes what inference proved into the model, as value_info, and corrects what the model claims:
- * an entry that contradicts is replaced, an output of the main graph or of a subgraph becomes as
- * specific as what is proven (not with `outputs=false`), a dim written as a negative number becomes
- * unknown. With `clear`, value_info goes instead.
+/* Writes inferred types and shapes into the model as value_info, and corrects wrong declarations:
+ * an entry that contradicts inference is replaced, an output of the main graph or of a subgraph
+ * becomes as specific as the proven type (unless `outputs=false`), a negative dimension becomes
+ * unknown. With `clear`, value_info is removed instead.
  *
  *   before: (float[N,4] x) => (float[N,?] y) { t = Relu (x)   y = Neg (t) }
  *   after:  (float[N,4] x) => (float[N,4] y) <float[N,4] t> { t = Relu (x)   y = Neg (t) }
  *
- * Claims that are more specific than what is proven stay. With `expr`, a dim that was unknown is
- * written as what it is of the symbols of the inputs (doc/shapes.md): float[N,2] becomes
- * float["2*N",2] two concatenations on. With `unify`, a symbol that no input has gives way to what
- * it is proven to be; this may rename dims of outputs. Functions have value_info from IR version
- * 10 on. Needs types. Keeps sorted, types. Exact. */
+ * Declarations more specific than the proven type stay. With `expr`, an unknown dimension is
+ * written as an expression of the symbols of the inputs (doc/shapes.md): float[N,2] becomes
+ * float["2*N",2] after a concatenation. With `unify`, a symbol that no input has is replaced by its
+ * proven value; this may rename dimensions of outputs. Functions have value_info from IR version 10
+ * on. Needs types. Keeps sorted, types. Exact. */
 #include "../util/declared.h"
 
 #include <string.h>
 
-/* What may stay unnoted: value_info that only became more specific. */
+/* Counts the change, and notes it unless value_info only became more specific. */
 static void tell(surg_pass_ctx *p, const surg_value *v, const surg_type *before,
                  const surg_type *after, bool output, bool contradicts) {
   if (output) {
@@ -37,7 +37,7 @@ static bool plain(const surg_type *t) {
          surg_type_rank(t) <= MOST_DIMS;
 }
 
-/* The proven type with its expressions as names; itself where there are none. */
+/* The proven type with expressions as dimension names; the type itself if it has no expressions. */
 static const surg_type *spelled(surg_model *m, const surg_type *proven) {
   surg_dim dims[MOST_DIMS];
   bool any = false;
@@ -66,14 +66,14 @@ static bool input_has(const surg_model *m, const char *symbol) {
   return false;
 }
 
-/* The text of a dim in which no symbol without a name stands; NULL: it has none. */
+/* The text of a dimension without unnamed symbols; NULL: there is none. */
 static const char *said(surg_model *m, surg_dim d) {
   if (d.param) return d.param;
   const char *text = d.value < 0 && d.expr ? surg_dim_text(m, d) : NULL;
   return text && !strstr(text, "dim(\"") ? text : NULL;
 }
 
-/* The type with symbols that no input has as what they are proven to be. */
+/* The type with symbols that no input has replaced by what they are proven equal to. */
 static const surg_type *unified(surg_model *m, const surg_type *t, const surg_type *proven) {
   surg_dim dims[MOST_DIMS];
   bool any = false;
@@ -97,7 +97,7 @@ static surg_pass_result write_one(surg_pass_ctx *p, surg_value *v) {
   if (!*surg_value_name(v) || (output && !surg_pass_bool(p, "outputs")))
     return SURG_PASS_UNCHANGED;
   if (!output) before = surg_value_declared_type(v);
-  /* A weight says itself what it is. */
+  /* An initializer needs no value_info: its tensor has the type. */
   if (!before && (input || (!output && surg_value_is_initializer(v)))) return SURG_PASS_UNCHANGED;
   bool axiom = input && surg_graph_get_kind(surg_value_graph(v)) == SURG_GRAPH_MAIN;
   const surg_type *proven = axiom ? NULL : surg_value_type(v);
@@ -118,7 +118,8 @@ static surg_pass_result clear_one(surg_pass_ctx *p, surg_value *v) {
   return SURG_PASS_CHANGED;
 }
 
-/* Entries that name nothing cannot be counted beforehand, and nothing depends on them. */
+/* Removes value_info entries of values that do not exist. They are counted afterwards, so the
+ * limit of rewrites does not apply to them. */
 static surg_pass_result clear_strays(surg_pass_ctx *p, surg_graph *g) {
   uint64_t before = surg_model_epoch(surg_pass_model(p));
   size_t n = surg_graph_drop_strays(g);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Puts Casts around the nodes of one operator, so that they compute in an element type the engine
- * has a kernel for: one of `types`, for one type parameter of the operator. Only where the result
- * stays the same; lib/opset/widen.c has the table, which opset conversion uses too. int64 becomes
- * int32 where value ranges prove that every element fits.
+/* Inserts Casts around the nodes of one operator, so that they compute in an element type that the
+ * engine supports: one of `types`, for one type parameter of the operator. Done only where the
+ * result stays the same; the table is in lib/opset/widen.c and is shared with opset conversion.
+ * int64 becomes int32 where value ranges prove that every element fits.
  *
  *   wrap-casts{op=Max,types=int32+float}
  *   before: (int8[2] x, int8[2] y) => (int8[2] z) { z = Max (x, y) }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The option `allow` of passes that rewrite by rules. */
+/* The option `allow` of passes that apply rewrite rules: the least exact class that may be
+ * applied. */
 #ifndef SURG_ALLOW_H
 #define SURG_ALLOW_H
 
@@ -9,7 +10,7 @@
 #define ALLOW_OPTION                                                                               \
   {"allow", SURG_OPTION_STRING, "", "exact, ulp, rounding, approx or lossy"}
 
-/* Why a rewrite of that class was not tried. */
+/* The reason, for a message, why a rewrite of class e was not tried. */
 static inline const char *allow_cure(surg_exactness e) {
   switch (e) {
     case SURG_ULP: return "its class is ulp, not tried without --allow ulp";
@@ -20,7 +21,7 @@ static inline const char *allow_cure(surg_exactness e) {
   }
 }
 
-/* FAILED with a line where its word is none. */
+/* Checks the value of `allow`: FAILED, after a usage message, if it is not a class. */
 static inline surg_pass_result allow_check(surg_pass_ctx *p) {
   static const char *const words[] = {"", "exact", "ulp", "rounding", "approx", "lossy"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)

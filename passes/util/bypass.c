@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See bypass.h.
  *
- * An input may go on as an output when what is known of both types does not differ: kind, element
- * type, rank, numbers. Of several the only one that is no constant is taken; where that leaves none
- * or more than one, the node is refused with what the user can say. */
+ * An input may replace an output when their known types agree in kind, element type, rank and fixed
+ * dimensions. If several inputs qualify, the only one that is not constant is selected. If that is
+ * not unique, the node is rejected with a message that names the candidates and the option `map`. */
 #include "bypass.h"
 
 #include <stdio.h>
@@ -53,7 +53,7 @@ static size_t mapped(const surg_pass_ctx *p, size_t out) {
   return NO_INPUT;
 }
 
-/* ---- which input ----------------------------------------------------------------------------- */
+/* ---- selecting the input --------------------------------------------------------------------- */
 
 static const surg_type *type_of(const surg_value *v) {
   const surg_type *t = surg_value_type(v);
@@ -70,7 +70,7 @@ static bool shapes_differ(const surg_type *a, const surg_type *b) {
   return false;
 }
 
-/* Whether what is known of two types cannot be true of one value. */
+/* Whether the known parts of two types contradict each other. */
 static bool types_differ(const surg_type *a, const surg_type *b) {
   for (; a && b; a = surg_type_elem(a), b = surg_type_elem(b)) {
     const surg_type_kind kind = surg_type_get_kind(a), other = surg_type_get_kind(b);
@@ -92,7 +92,8 @@ static bool is_weight(const surg_value *v) {
   return surg_value_is_initializer(v) || surg_value_constant(v);
 }
 
-/* Which input goes on as the output where nobody says so; NO_INPUT: none, or several of `count`. */
+/* The index of the input that replaces output `out` without `map`; NO_INPUT unless exactly one
+ * of `*count` candidates qualifies. */
 static size_t choose(const surg_node *n, size_t out, size_t *count) {
   size_t found = NO_INPUT, weights = 0, weight = NO_INPUT;
   *count = 0;
@@ -108,7 +109,7 @@ static size_t choose(const surg_node *n, size_t out, size_t *count) {
   return *count == 1 ? found : NO_INPUT;
 }
 
-/* `0 "x" (float[N,3])`, cut where the text is full. */
+/* Appends `0 'x' (float[N,3])`, cut at the size of the buffer. */
 static void put_value(char *text, size_t size, size_t i, const surg_value *v) {
   char type[DECLARED_TEXT] = "type unknown";
   const surg_type *t = type_of(v);
@@ -117,7 +118,7 @@ static void put_value(char *text, size_t size, size_t i, const surg_value *v) {
   if (n < size) snprintf(text + n, size - n, "%zu '%.60s' (%.80s)", i, surg_value_name(v), type);
 }
 
-/* What to say, by an example that would be taken. */
+/* Appends a hint that shows a valid value of `map`. */
 static void put_hint(char *text, size_t size, const surg_node *n, size_t out) {
   size_t in = 0, len = strlen(text);
   while (in < surg_node_input_count(n) && !fits(n, out, in)) in++;
@@ -171,7 +172,7 @@ static surg_pass_result refuse_mapped(surg_pass_ctx *p, const surg_node *n, size
 static const char no_identity[] = "cannot be removed: only an Identity could keep the name of "
                                   "the output, and none is possible here";
 
-/* Fills by[] with what stands for each output that is read. */
+/* Fills by[] with the replacement of each used output; NULL for the others. */
 static surg_pass_result plan(surg_pass_ctx *p, surg_node *n, surg_value **by) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     surg_value *old = surg_node_output(n, i);
@@ -193,7 +194,7 @@ static surg_pass_result plan(surg_pass_ctx *p, surg_node *n, surg_value **by) {
   return SURG_PASS_CHANGED;
 }
 
-/* Whether the user protects a name that would go. */
+/* Whether the user protects the node, or the name of an output that would be lost. */
 static bool kept(surg_pass_ctx *p, const surg_node *n) {
   if (surg_pass_keeps_node(p, n)) return true;
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
@@ -214,7 +215,7 @@ surg_pass_result bypass_node(surg_pass_ctx *p, surg_node *n) {
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < count; i++) {
     const surg_status s = by[i] ? give_uses(p, n, surg_node_output(n, i), by[i]) : SURG_OK;
-    /* Of two outputs that one input goes on as, only the first can give it its name. */
+    /* If one input replaces two outputs, only the first can pass its name to that input. */
     if (s == SURG_EUNSUPPORTED) return surg_pass_fail(p, n, no_identity);
     if (s != SURG_OK) return SURG_PASS_FAILED;
   }

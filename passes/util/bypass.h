@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Taking a node out: what it read goes on in place of what it gave. Shared by remove-op and
- * remove-node, whose option `map` it reads. */
+/* Removes a node and replaces its outputs by its inputs. Shared by remove-op and remove-node;
+ * reads their option `map`. */
 #ifndef SURG_PASSES_BYPASS_H
 #define SURG_PASSES_BYPASS_H
 
@@ -9,12 +9,13 @@
 #define BYPASS_MAP \
   { "map", SURG_OPTION_LIST, NULL, "which input replaces which output: 0:1 (out:in)" }
 
-/* FAILED, after a line, when the option `map` is no list of output:input. */
+/* FAILED, after a usage message, if an entry of the option `map` is not output:input. */
 surg_pass_result bypass_check_map(surg_pass_ctx *p);
-/* Takes the node out: CHANGED, UNCHANGED (the user protects it, or the limit is spent), or FAILED
- * after a line that says why it cannot be done. Types must be inferred. */
+/* Removes n and replaces its used outputs by inputs. UNCHANGED: the user protects the node, or
+ * the limit of rewrites is reached. FAILED: impossible (after a message with the reason) or out
+ * of memory. Types must be inferred. */
 surg_pass_result bypass_node(surg_pass_ctx *p, surg_node *n);
-/* Takes away the imports of a domain where nothing is of it any more. */
+/* Removes the imports of a domain that no node uses any more. */
 surg_pass_result bypass_drop_import(surg_pass_ctx *p, const char *domain);
 
 #endif

@@ -8,7 +8,7 @@
 
 bool declared_at_output(const surg_value *v, const surg_type **type) {
   const surg_graph *g = surg_value_graph(v);
-  if (surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION) return false; /* lists names alone */
+  if (surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION) return false; /* no types there */
   for (surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
     if (surg_use_get_kind(u) != SURG_USE_OUTPUT || surg_use_graph(u) != g) continue;
     *type = surg_graph_output_type(g, surg_use_index(u));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declared types as the passes that refine them see them. */
+/* Declared types, as opposed to inferred ones, for the passes that refine them. */
 #ifndef SURG_PASSES_DECLARED_H
 #define SURG_PASSES_DECLARED_H
 
@@ -7,13 +7,14 @@
 
 #define DECLARED_TEXT 256
 
-/* Whether the value is an output of its own graph, where a type is declared with the output. */
+/* Whether v is an output of its own graph and declares its type there; *type is that type. */
 bool declared_at_output(const surg_value *v, const surg_type **type);
-/* What a value declares: an output what stands there, else its input or value_info. */
+/* The declared type of a value: of the output entry if it is an output and not an input, else of
+ * its input or value_info entry. */
 const surg_type *declared_type(const surg_value *v);
-/* A type as ONNX text, cut where it is too long. `out` holds DECLARED_TEXT. */
+/* Writes a type as ONNX text to `out`, cut if too long. `out` has room for DECLARED_TEXT bytes. */
 const char *declared_text(const surg_type *t, char *out);
-/* Notes that a declaration was replaced: `what 'name': before is now after`. */
+/* Adds a note that a declared type was replaced: `what 'name': before is now after`. */
 void declared_note(surg_pass_ctx *p, const surg_value *v, const char *what,
                    const surg_type *before, const surg_type *after);
 

@@ -82,8 +82,8 @@ static bool has_call(surg_function *f) {
   return false;
 }
 
-/* A node that calls a function now. In a function that must not lead back to it: the one called is
- * not looked through, but must call none. */
+/* Whether n may call f. Inside a function the call must not be recursive: f must not be that
+ * function. f's own calls are not searched, so f must not call any function. */
 static bool call_fits(const surg_node *n, surg_function *f, char *text, size_t size) {
   const surg_graph *body = surg_function_graph(f);
   const surg_function *around = surg_graph_function(surg_node_graph(n));
@@ -129,7 +129,7 @@ static bool has_node(const surg_graph *g, const char *spec) {
   return false;
 }
 
-/* A name without the domain, or with another one, is a slip: what there is instead. */
+/* Appends a hint to the message for an unknown operator: the same name in another domain. */
 static void near_node(const surg_model *m, const char *spec, char *text, size_t size) {
   const char *dot = strrchr(spec, '.'), *bare = dot ? dot + 1 : spec;
   for (surg_graph *g = surg_model_next_graph(m, NULL); g && !*text; g = surg_model_next_graph(m, g))
@@ -147,7 +147,7 @@ static void report_name(surg_pass_ctx *p, const char *spec, bool found) {
 }
 
 void domains_found(surg_pass_ctx *p, const surg_graph *g, const char *spec) {
-  /* The hint would differ from graph to graph, and one name be several. */
+  /* No hint: it would differ between graphs, and each line is reported once per text. */
   char what[300];
   snprintf(what, sizeof what, "node of '%.200s'", spec);
   surg_pass_named(p, what, has_node(g, spec));

@@ -12,7 +12,8 @@ bool give_builtin(const surg_graph *g, const char *op) {
 bool give_identity_stands(const surg_graph *g, const surg_value *v, const surg_value *old) {
   const int64_t opset = surg_graph_opset(g, "");
   if (!give_builtin(g, "Identity")) return false;
-  /* If gives sequences from 13 and optionals from 16 on; Identity takes them from 14 and 16 on. */
+  /* If returns sequences from opset 13 and optionals from 16; Identity accepts them from 14 and
+   * 16. */
   if (opset < 13 || opset >= 16) return true;
   const surg_type *type = surg_value_type(v);
   if (surg_type_get_kind(type) == SURG_TYPE_UNKNOWN) type = surg_value_declared_type(old);
@@ -23,7 +24,7 @@ bool give_identity_stands(const surg_graph *g, const surg_value *v, const surg_v
 surg_status give_uses(surg_pass_ctx *p, surg_node *before, surg_value *old, surg_value *by) {
   const surg_replace how = surg_value_can_replace(old, by);
   if (how == SURG_REPLACE_NO) return SURG_EUNSUPPORTED;
-  /* A label must not be taken from a value that somebody protects under its own name. */
+  /* A protected value must keep its name, so it cannot get the name of `old`. */
   const bool named = how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, by);
   if (!named && how != SURG_REPLACE_NEEDS_IDENTITY) return surg_value_replace(old, by);
   if (!give_builtin(surg_node_graph(before), "Identity")) return SURG_EUNSUPPORTED;
@@ -32,7 +33,7 @@ surg_status give_uses(surg_pass_ctx *p, surg_node *before, surg_value *old, surg
   return s == SURG_OK ? surg_value_replace(old, surg_node_output(identity, 0)) : s;
 }
 
-/* Whether the user protects something that would lose its name. */
+/* Whether the replacement would remove a name that the user protects. */
 static bool wanted(surg_pass_ctx *p, const surg_node *n, const surg_value *by, surg_replace how) {
   if (surg_pass_keeps_node(p, n)) return true;
   return how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(p, by);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Giving what one value was to another one, by an Identity where only that keeps a name. */
+/* Replaces a value by another one, with an Identity where a name can be kept no other way. */
 #ifndef SURG_PASSES_GIVE_H
 #define SURG_PASSES_GIVE_H
 
 #include <onnxsurg/onnxsurg.h>
 
-/* Whether a node made in g under this name would be the operator of ONNX. */
+/* Whether a node with this name, added to g, is the ONNX operator (not a model function). */
 bool give_builtin(const surg_graph *g, const char *op);
-/* Whether an Identity of v can stand in g: it is the operator of ONNX there, and takes the type.
- * `old`: what v stands for, whose declared type serves where nothing is known of v. */
+/* Whether an Identity of v is valid in g: the operator exists there and supports the type. If
+ * the type of v is unknown, the declared type of `old`, which v replaces, is used. */
 bool give_identity_stands(const surg_graph *g, const surg_value *v, const surg_value *old);
-/* Gives all uses of `old`, an output of `before` or of a node behind it, to `by`: directly, or
- * through an Identity in front of `before`. SURG_EUNSUPPORTED: neither can be. */
+/* Replaces all uses of `old` by `by`, directly or through an Identity inserted before `before`.
+ * `old` is an output of `before` or of a later node. SURG_EUNSUPPORTED: neither is possible. */
 surg_status give_uses(surg_pass_ctx *p, surg_node *before, surg_value *old, surg_value *by);
-/* Gives all uses of the first output of n, the only one, to `by`, erases n and counts it as `what`.
- * UNCHANGED where only an Identity could keep a name, an annotation speaks of the output, the user
- * protects something that would lose its name, or no more rewrites are allowed. */
+/* Replaces the only output of n by `by`, erases n and counts it as `what`. UNCHANGED if a name
+ * can only be kept by an Identity, an annotation refers to the output, the user protects a name
+ * that would be lost, or the limit of rewrites is reached. */
 surg_pass_result give_result(surg_pass_ctx *p, surg_node *n, surg_value *by, const char *what);
 
 #endif

@@ -8,7 +8,7 @@
 #include "domains.h"
 #include "table.h"
 
-/* The oldest version in which the node is one; 1 where nothing is known of it. */
+/* The oldest opset version that has the operator with these attributes; 1 if it is unknown. */
 static int64_t oldest(const surg_node *n) {
   const char *domain = surg_node_domain(n);
   const int64_t newest = surg_schema_newest(domain);

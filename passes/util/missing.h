@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Domains of nodes that are not imported, for the passes that import them. ONNX's own domain is not
- * among them: what its operators mean depends on the version. */
+/* Finds domains that nodes use but the model or function does not import. ONNX's own domain is
+ * not included, because the meaning of its operators depends on the version. */
 #ifndef SURG_PASSES_MISSING_H
 #define SURG_PASSES_MISSING_H
 
 #include <onnxsurg/onnxsurg.h>
 
 #define MISSING_DOMAINS \
-  1000 /* imported in one model or function: with more it would not load again */
+  1000 /* most imports of a model or function: the loader rejects more */
 
 typedef struct missing {
-  struct missing *next; /* in the order of the nodes */
-  surg_node *node;      /* the first one of the domain */
-  surg_function *in;    /* NULL: in the model */
-  int64_t version;      /* the least that has all nodes of the domain; 1 without a schema */
+  struct missing *next; /* in the order of nodes */
+  surg_node *node;      /* the first node of the domain */
+  surg_function *in;    /* the function that lacks the import; NULL: the model */
+  int64_t version;      /* lowest version that fits all nodes; 1 without a schema */
 } missing;
 
-/* What is missing, each once; memory of the pass. False: out of memory. */
+/* Lists each missing import once per model or function; memory of the pass. False: out of
+ * memory. */
 bool missing_imports(surg_pass_ctx *p, missing **list);
-/* Whether another import fits. */
+/* Whether one more import stays within MISSING_DOMAINS. */
 bool missing_room(const surg_pass_ctx *p, const missing *m);
 surg_status missing_import(surg_pass_ctx *p, const missing *m);
 

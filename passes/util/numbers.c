@@ -2,7 +2,7 @@
 /* See numbers.h. */
 #include "numbers.h"
 
-/* Bytes of one element as raw_data holds it, or 0. */
+/* Size in bytes of an element in raw_data; 0: unsupported type. */
 static size_t element_size(int dtype) {
   return dtype == SURG_INT64 ? 8 : dtype == SURG_INT32 ? 4 : dtype == SURG_BOOL ? 1 : 0;
 }
@@ -40,7 +40,7 @@ surg_status numbers_sizes(surg_node *split, const int64_t *sizes, size_t count) 
   return c ? surg_node_set_input(split, 1, c) : SURG_ENOMEM;
 }
 
-/* A constant that a pass just made has no type yet. */
+/* A constant that a pass has just created has no inferred type yet, so its tensor is read. */
 bool numbers_one(const surg_value *v, int64_t *out) {
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
   surg_elem e;

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole numbers as constants, and constants as whole numbers. */
+/* Converts between integers and constant tensors. */
 #ifndef SURG_PASSES_NUMBERS_H
 #define SURG_PASSES_NUMBERS_H
 
 #include <onnxsurg/onnxsurg.h>
 
-#define NUMBERS 1024 /* elements of one tensor; inference follows no more */
+#define NUMBERS 1024 /* most elements of a tensor; inference tracks no more */
 
-/* A tensor of int64, int32 or bool; `dims` multiply to `count`. NULL: another type, too many
- * elements, or no memory, and then the model failed. */
+/* A new tensor of int64, int32 or bool with `count` elements, the product of `dims`. NULL:
+ * another type, more than NUMBERS elements, or out of memory (then the model has failed). */
 surg_tensor *numbers_tensor(surg_model *m, int dtype, const int64_t *dims, size_t rank,
                             const int64_t *v, size_t count);
-/* A vector of int64 for what stands at or behind `before`; `name` as surg_graph_constant takes it.
- */
+/* A new int64 vector constant, visible to `before` and later nodes; `name` as in
+ * surg_graph_constant. */
 surg_value *numbers_vector(surg_node *before, const char *name, const int64_t *v, size_t count);
 surg_value *numbers_scalar(surg_node *before, const char *name, int dtype, int64_t v);
-/* What each output of a Split takes of its axis, where the version in force has it. */
+/* Sets the sizes of the outputs of a Split: the attribute before opset 13, the input from then
+ * on. */
 surg_status numbers_sizes(surg_node *split, const int64_t *sizes, size_t count);
-/* The only element of a value; false: it is not known, or there are others. */
+/* Reads the only element of v; false: it is unknown, or v has another number of elements. */
 bool numbers_one(const surg_value *v, int64_t *out);
 
 #endif

@@ -32,7 +32,7 @@ static bool same_strings(const surg_attr *a, const surg_attr *b) {
   return same;
 }
 
-/* 1: equal, 0: not (or nobody can tell), -1: it failed. */
+/* 1: equal, 0: different or unknown, -1: failure. */
 static int same_tensors(const surg_attr *a, const surg_attr *b) {
   for (size_t i = 0;; i++) {
     const surg_tensor *x = surg_attr_tensor(a, i), *y = surg_attr_tensor(b, i);
@@ -76,8 +76,8 @@ int same_attr(const surg_attr *a, const surg_attr *b) {
   }
 }
 
-/* Whether the node, which does not have the attribute, has it as a default. Each question is asked
- * with a fallback that is not the value. */
+/* Whether the default of an attribute that n lacks equals a. Each query passes a fallback that
+ * differs from a, so a missing default never compares equal. */
 static bool is_default(const surg_node *n, const surg_attr *a) {
   const char *name = surg_attr_name(a);
   if (surg_attr_ref(a)) return false;
@@ -100,7 +100,7 @@ static bool is_default(const surg_node *n, const surg_attr *a) {
   }
 }
 
-/* Attributes of a, against those of b; where b has one, both are compared. */
+/* Compares each attribute of a with that of b, or with its default if b lacks it. */
 static int attrs_of(const surg_node *a, const surg_node *b) {
   for (size_t i = 0; i < surg_node_attr_count(a); i++) {
     const surg_attr *x = surg_node_attr_at(a, i), *y = surg_node_attr(b, surg_attr_name(x));

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether nodes and attributes are equal. 1: equal, 0: they are not, or it is not known, -1: the
- * comparison failed. */
+/* Compares nodes and attributes. Results: 1 equal, 0 different or unknown, -1 failure. */
 #ifndef SURG_PASSES_SAME_H
 #define SURG_PASSES_SAME_H
 
 #include <onnxsurg/onnxsurg.h>
 
-/* Two attributes that are written, whatever their names. */
+/* Compares the values of two attributes, not their names. */
 int same_attr(const surg_attr *a, const surg_attr *b);
-/* Inputs, number of outputs, overload and attributes of two nodes of one operator; an attribute
- * that is absent equals its default. */
+/* Compares inputs, number of outputs, overload and attributes of two nodes of one operator; an
+ * absent attribute equals its default. */
 int same_parts(const surg_node *a, const surg_node *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See table.h. Open addressing, at most half full. Where an item stands depends on the address of
- * the table: whoever makes a model cannot aim at one place. */
+/* See table.h. Open addressing, at most half full. The slot of an item depends on the address of
+ * the table, so a malicious model cannot force collisions. */
 #include "table.h"
 
 #include <assert.h>
@@ -24,7 +24,7 @@ static size_t place_of(const table *t, uint64_t hash) {
 
 void *table_meet(table *t, uint64_t hash, void *item, table_same same, void *user) {
   int tries = 0;
-  assert(t->slots && item); /* NULL says that a slot is free */
+  assert(t->slots && item); /* NULL marks a free slot */
   size_t i = place_of(t, hash);
   for (; t->slots[i].item; i = (i + 1) & t->mask) {
     if (t->slots[i].hash != hash) continue;

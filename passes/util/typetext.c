@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RANK 64   /* of a type that is written out */
-#define NESTING 8 /* seq(seq(...)) */
+#define RANK 64   /* largest rank of a type in text */
+#define NESTING 8 /* deepest nesting: seq(seq(...)) */
 
-/* One dim, up to a comma or the bracket; NULL: it is none. `buf` holds its name. */
+/* Parses a dimension up to a comma or bracket; NULL: invalid. Its name is copied to `buf`. */
 static const char *dim(const char *s, surg_dim *out, char *buf, size_t size) {
   const size_t n = strcspn(s, ",]");
   *out = (surg_dim){.value = -1};
@@ -61,7 +61,7 @@ const surg_type *typetext_parse(surg_pass_ctx *p, const char *text) {
   size_t depth = 0, len = strlen(text);
   char *copy = surg_pass_alloc(p, len + 1), *s = copy;
   if (!copy) return NULL;
-  /* Blanks mean nothing. */
+  /* Remove blanks, which have no meaning. */
   for (size_t i = 0; i < len; i++)
     if (text[i] != ' ') *s++ = text[i];
   s = copy;
@@ -82,7 +82,7 @@ const surg_type *typetext_parse(surg_pass_ctx *p, const char *text) {
   return t;
 }
 
-/* Expressions over dims go: what they speak of need not be there any more. */
+/* Drops expressions over dimensions: the values that they refer to may not exist any more. */
 static const surg_type *plain_tensor(surg_pass_ctx *p, const surg_type *t) {
   const size_t rank = surg_type_rank(t);
   if (surg_type_dtype(t) == SURG_UNDEFINED) return NULL;

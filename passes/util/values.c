@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A longer name may take longer lengths of the messages around it, too. */
+/* Most bytes by which the length fields of the enclosing protobuf messages grow with a name. */
 #define LENGTHS 4
 
 void values_hint(surg_pass_ctx *p, const surg_graph *g, const char *name, char *out, size_t size) {
