@@ -19,8 +19,7 @@
 #include "../util/give.h"
 #include "../util/values.h"
 
-#define MOST_INSIDE (UINT64_C(1) << 30) /* most external bytes per graph; a model is at most 2
-                                         * GiB */
+#define MOST_INSIDE (UINT64_C(1) << 30) /* bytes; a model is at most 2 GiB */
 
 static bool may(surg_pass_ctx *p, const surg_value *v) {
   return v && !surg_value_is_pinned(v) && !values_annotated(v) && !surg_pass_keeps_value(p, v) &&

@@ -7,10 +7,10 @@
  *   before: (x) => (y) <float w = {1}> { y = Relu (x)   d = Dropped (y, w) }
  *   after:  (x) => (y) { y = Relu (x) }
  *
- * Needs sorted: nodes are visited from last to first, with their subgraphs, so that all consumers of
- * a value are visited before its producer; one sweep is enough. Keeps sorted, types. Exact; changes
- * the interface only with `inputs` (below IR version 4 initializers are listed among the inputs;
- * removing one there does not change the interface). */
+ * Needs sorted: nodes are visited from last to first, with their subgraphs, so that all consumers
+ * of a value are visited before its producer; one sweep is enough. Keeps sorted, types. Exact;
+ * changes the interface only with `inputs` (below IR version 4 initializers are listed among the
+ * inputs; removing one there does not change the interface). */
 #include "prune.h"
 
 #include <assert.h>

@@ -7,8 +7,8 @@
  *   before: s = SequenceConstruct (a, b)   t = SequenceInsert (s, c, 0)   y = SequenceAt (t, 1)
  *   after:  y = a
  *
- * The nodes that made the sequence stay until `prune`. A read at a position out of range is an error
- * of the model, and stays. Needs sorted, types. Keeps sorted. Exact. */
+ * The nodes that made the sequence stay until `prune`. A read at a position out of range is an
+ * error of the model, and stays. Needs sorted, types. Keeps sorted. Exact. */
 #include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>

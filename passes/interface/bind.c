@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes inputs of the model constants: `input=VALUE`, VALUE a number, true or false, a list
- * a+b+c, or a file whose name ends in .npy (NumPy's) or .pb (a TensorProto). One number fills the
- * whole shape that the input declares; a file must be of its element type and fit its shape.
+/* Makes inputs of the model constants: `input=VALUE`, VALUE a number, true or false, a list a+b+c,
+ * or a file whose name ends in .npy (NumPy) or .pb (a TensorProto). One number fills the whole
+ * declared shape of the input; a file must match its element type and shape.
  *
  *   before: (float[2] x, float k) => (float[2] y) { y = Mul (x, k) }             bind{k=0.5}
  *   after:  (float[2] x) => (float[2] y) <float k = {0.5}> { y = Mul (x, k) }
  *
- * Numbers are for integers of 8 to 64 bits, bool, float, double, and shapes that are static, or
- * of one axis whose length the list gives; files are for all. Below IR version 4 a weight must be
- * listed as an input: the input stays listed there and is a constant all the same. Needs nothing.
- * Keeps sorted. Exact; changes the interface. */
+ * Numbers support integers of 8 to 64 bits, bool, float and double, and shapes that are static or
+ * have one axis, whose length the list gives; files support all types. Below IR version 4 an
+ * initializer must be listed as an input: it stays listed, and is constant nevertheless. Needs
+ * nothing. Keeps sorted. Exact; changes the interface. */
 #include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 
@@ -20,16 +20,16 @@
 #include <string.h>
 
 #define TEXT 1024
-#define MOST ((uint64_t)1 << 26) /* bytes of a constant that one number fills */
+#define MOST ((uint64_t)1 << 26) /* most bytes of a constant filled by one number */
 
 typedef struct bound {
   const char *name;
   surg_value *v;
   int dtype;
   int64_t dims[64];
-  size_t rank, given; /* numbers the user wrote */
+  size_t rank, given; /* count of the numbers given */
   uint64_t count;
-  const char *file; /* or NULL */
+  const char *file; /* path of the file, or NULL */
   surg_tensor *tensor;
 } bound;
 
@@ -62,11 +62,11 @@ static bool is_unsigned(int dtype) {
          dtype == SURG_UINT64;
 }
 
-/* The bits of a whole number, false when the type cannot hold it. */
+/* Parses an integer to its bits; false: invalid, or out of range of the type. */
 static bool whole(int dtype, const char *s, uint64_t *bits) {
   char *end;
   unsigned width = (unsigned)size_of(dtype) * 8;
-  assert(width >= 8 && width <= 64); /* `read_bound` takes no other types */
+  assert(width >= 8 && width <= 64); /* read_bound rejected the others */
   if (*s != '-' && (*s < '0' || *s > '9')) return false;
   errno = 0;
   if (is_unsigned(dtype)) {
@@ -79,7 +79,8 @@ static bool whole(int dtype, const char *s, uint64_t *bits) {
   return width == 64 || (v >= -(1LL << (width - 1)) && v < 1LL << (width - 1));
 }
 
-/* A finite number must not overflow; one too small for the type becomes 0 or subnormal. */
+/* Parses a float or double. A finite number must not overflow; a tiny one becomes 0 or
+ * subnormal. */
 static bool real(int dtype, const char *s, uint64_t *bits) {
   char *end;
   if (*s == ' ' || *s == '\t' || *s == '\n') return false;
@@ -103,7 +104,7 @@ static bool parse(int dtype, const char *s, uint64_t *bits) {
   return *bits || strcmp(s, "false") == 0 || strcmp(s, "0") == 0;
 }
 
-/* ---- what the input declares ----------------------------------------------------------------- */
+/* ---- declared types ------------------------------------------------------------------------- */
 
 static surg_pass_result refuse(surg_pass_ctx *p, const bound *b, const char *what,
                                const char *detail) {
@@ -121,7 +122,8 @@ static surg_pass_result unknown(surg_pass_ctx *p, const surg_graph *g, const cha
   return surg_pass_usage(p, text);
 }
 
-/* Dims from the declared shape; the one open axis of a vector takes its length from the list. */
+/* Reads the dimensions from the declared shape; an unknown length of a vector is that of the
+ * list. */
 static surg_pass_result read_shape(surg_pass_ctx *p, bound *b, const surg_type *t) {
   if (!surg_type_has_rank(t) || surg_type_rank(t) > sizeof b->dims / sizeof *b->dims)
     return refuse(p, b, "the shape of the input is not known", "");
@@ -155,7 +157,7 @@ static surg_pass_result misfit(surg_pass_ctx *p, const bound *b, const char *wha
   return refuse(p, b, text, "");
 }
 
-/* Whether the dims of the file are those of the input; dims of one symbol are the same number. */
+/* Checks the shape of the file against that of the input; equal symbols must have equal sizes. */
 static surg_pass_result match_shape(surg_pass_ctx *p, const bound *b, const surg_type *t) {
   char text[TEXT];
   assert(b->rank <= sizeof b->dims / sizeof *b->dims);
@@ -195,7 +197,7 @@ static surg_pass_result read_tensor(surg_pass_ctx *p, bound *b, const surg_type 
   return match_shape(p, b, t);
 }
 
-/* ---- what was asked -------------------------------------------------------------------------- */
+/* ---- reading the options -------------------------------------------------------------------- */
 
 static surg_pass_result read_bound(surg_pass_ctx *p, const surg_graph *g, size_t i, bound *b) {
   char text[TEXT];
@@ -224,11 +226,11 @@ static surg_pass_result read_bound(surg_pass_ctx *p, const surg_graph *g, size_t
 
 static surg_tensor *tensor(surg_pass_ctx *p, size_t i, const bound *b) {
   size_t size = size_of(b->dtype), n = (size_t)b->count;
-  assert(size > 0 && b->count * size <= MOST); /* `read_shape` counted them */
+  assert(size > 0 && b->count * size <= MOST); /* read_shape limited it */
   uint8_t *bytes = surg_pass_alloc(p, n * size);
   uint64_t bits = 0;
   if (!bytes) return NULL;
-  for (size_t k = 0; k < n || k == 0; k++) { /* also reads the number that fills nothing */
+  for (size_t k = 0; k < n || k == 0; k++) { /* parse one number even if n is 0 */
     const char *s = k < b->given ? surg_pass_pair_value(p, i, k) : NULL;
     if (s && !parse(b->dtype, s, &bits)) {
       char text[TEXT];
@@ -241,7 +243,8 @@ static surg_tensor *tensor(surg_pass_ctx *p, size_t i, const bound *b) {
   return surg_tensor_new(surg_pass_model(p), b->dtype, b->dims, b->rank, bytes, n * size);
 }
 
-/* Below IR version 4 the input stays listed, and its type must be that of the weight. */
+/* Makes the tensor the constant for the input. Below IR version 4 the input stays listed, with
+ * the type of the tensor. */
 static bool settle(surg_pass_ctx *p, surg_graph *g, const bound *b, surg_tensor *t) {
   surg_model *m = surg_pass_model(p);
   assert(t && b->v && b->rank <= sizeof b->dims / sizeof *b->dims);

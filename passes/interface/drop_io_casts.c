@@ -24,7 +24,7 @@ typedef struct uncasting {
   bool changed;
 } uncasting;
 
-/* Types that any caller can hold, and cast as ONNX does. */
+/* Element types that callers commonly support and cast as ONNX does. */
 static bool is_plain(int dtype) {
   switch (dtype) {
     case SURG_BOOL:
@@ -49,7 +49,7 @@ static int dtype_of(const surg_type *t) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
 }
 
-/* What a Cast of the standard casts to; SURG_UNDEFINED: it is none, or may not be touched. */
+/* The target type of an ONNX Cast; SURG_UNDEFINED: no Cast, protected, or not plain. */
 static int cast_to(const uncasting *u, const surg_node *n) {
   const surg_attr *to = n && surg_node_op(n) == SURG_OP_Cast ? surg_node_attr(n, "to") : NULL;
   if (!to || surg_attr_ref(to) || surg_attr_get_kind(to) != SURG_ATTR_INT ||
@@ -84,7 +84,7 @@ static bool declare(uncasting *u, surg_value *v, const surg_type *t, int dtype,
   return true;
 }
 
-/* The one type that all who read the input cast it to. */
+/* The one type to which all consumers cast the input, or SURG_UNDEFINED. */
 static int wanted_of(const uncasting *u, const surg_value *v) {
   int wanted = SURG_UNDEFINED;
   for (surg_use *use = surg_value_first_use(v); use; use = surg_use_next(use)) {
@@ -118,7 +118,7 @@ static bool take_output(uncasting *u, surg_graph *g, size_t i) {
   return surg_node_set_int(n, "to", before) == SURG_OK && declare(u, v, t, before, "outputs");
 }
 
-/* Reports names of `except` that are no input or output. */
+/* Reports names of `except` that are neither inputs nor outputs. */
 static void find_names(surg_pass_ctx *p, const surg_graph *g) {
   for (size_t i = 0; i < surg_pass_list_count(p, "except"); i++) {
     const char *name = surg_pass_list_at(p, "except", i);
@@ -134,7 +134,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   uncasting u = {.p = p, .m = surg_pass_model(p)};
   surg_graph *g = surg_model_graph(u.m);
   find_names(p, g);
-  /* Outputs first: what their Casts read may be an input. */
+  /* Outputs first: their Casts may read an input directly. */
   for (size_t i = 0; i < surg_graph_output_count(g); i++)
     if (!take_output(&u, g, i)) return SURG_PASS_FAILED;
   for (size_t i = 0; i < surg_graph_input_count(g); i++)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes fixed dims of inputs symbols: `input.0=N`, several inputs with one symbol if need be.
- * What follows from it is followed through the graph; a constant target of Reshape that holds the
- * old number copies the dim instead, or computes it (-1), where that is the one way in which the
- * shapes fit. That a target fits is proven with the expressions of the dims, for every size from
- * 1 on; where they do not say, it is tried at SAMPLES sizes, smaller and larger ones. That
- * another target does not fit is shown by a size at which it fails. A target of Expand gets a 1
- * where the dim it meets varies. Declared outputs and value_info follow.
+/* Makes fixed dimensions of inputs symbolic: `input.0=N`; several inputs may share a symbol.
+ * Inference propagates the symbols. A constant target of Reshape with the old size copies the
+ * dimension (0) or computes it (-1) instead, if that is the only way in which the shapes fit. That
+ * a target fits is proven with the expressions of the dimensions, for all sizes from 1 on, or else
+ * tested at SAMPLES sizes, smaller and larger ones. That another target does not fit is shown by a
+ * size at which it fails. A target of Expand gets a 1 where the dimension of its input varies.
+ * Declared outputs and value_info are updated.
  *
- * The result is computed at the old size and at others, and of a batch (axis 0) it is shown that
- * two at once give what each gives alone. What fails is reported as not done, and the exit code
- * says so; so are constants that may contain the old size, where no such proof clears them.
+ * The result is run at the old size and at others. For a batch (axis 0) it is verified that a
+ * batch of two gives the results of its two halves. Failures are reported as not done, which
+ * changes the exit code; so are constants that may contain the old size, unless verified this way.
  *
  *   before: (float[2,3,4] x) => (float[2,12] y) <int64[2] t = {2,12}> { y = Reshape (x, t) }
  *   after:  (float[N,3,4] x) => (float[N,12] y) <int64[2] t2 = {0,12}> { y = Reshape (x, t2) }
  *
- * Needs sorted. Keeps sorted. Exact where the dim has its old size; changes the interface. */
+ * Needs sorted. Keeps sorted. Exact where the dimension has its old size; changes the interface. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +25,9 @@
 #include "dynamic.h"
 
 #define TEXT 1024
-#define SAMPLES 20 /* sizes at which shapes must fit that are not proven to; the first is the old */
-#define OTHER 1009 /* what symbols are that were there before: no size that anything divides by */
-#define ROUNDS 64  /* of inference, each mends what the one before made visible */
+#define SAMPLES 20 /* sizes at which unproven shapes are tested; the first is the old size */
+#define OTHER 1009 /* size of symbols that were there before: a large prime */
+#define ROUNDS 64  /* most rounds of inference; each fixes what the previous one exposed */
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
@@ -82,8 +82,8 @@ static surg_pass_result open_input(state *s, const key *k) {
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* A size to try. Symbols take the steps in different orders, so that no two stay a fixed number
- * apart; all are the old size at sample 0. */
+/* The size of a symbol at a sample. Symbols use the steps in different orders, so that no two
+ * keep a fixed difference; at sample 0 all have their old size. */
 static int64_t size_at(int64_t old, size_t sample, size_t symbol) {
   static const int16_t steps[16] = {0, 1, 2, 3, 5, 7, 8, 13, 16, 31, 32, 63, 64, 97, 128, 255};
   assert(old >= 0 && sample < SAMPLES);
@@ -127,8 +127,8 @@ bool dynamic_type_varies(state *s, const surg_type *t) {
 
 typedef enum fit { FITS_NOT, FITS_TRIED, FITS_PROVEN } fit;
 
-/* The shape a target gives at a sample. FITS_NOT: it fits no tensor of x there, and `*none` where
- * there is no such tensor: at small sizes windows may not fit. */
+/* The shape that a Reshape target gives at a sample, in `out`. FITS_NOT: it does not fit x
+ * there; `*none` if x has no such size (at small sizes windows may not fit). */
 static fit shape_at(state *s, const surg_type *x, const int64_t *target, size_t n, size_t sample,
                     int64_t out[RANK], bool *none) {
   int64_t total = 1, rest = 1, open = -1;
@@ -156,7 +156,7 @@ static fit shape_at(state *s, const surg_type *x, const int64_t *target, size_t 
   return FITS_TRIED;
 }
 
-/* Whether the expressions of the dims say that a target fits x at every size. */
+/* Whether the expressions of the dimensions prove that a target fits x at every size. */
 static bool proven(const state *s, const surg_type *x, const int64_t *target, size_t n) {
   surg_dim dims[RANK], by[RANK], rest;
   size_t k = 0;
@@ -172,7 +172,7 @@ static bool proven(const state *s, const surg_type *x, const int64_t *target, si
   return surg_dims_divide(s->m, dims, surg_type_rank(x), by, k, &rest) && (open || rest.value == 1);
 }
 
-/* Whether a target fits, and where the old size is gives `old`. */
+/* Whether a target fits x, and gives the shape `old` at the old size. */
 static fit fits(state *s, const surg_type *x, const int64_t *target, size_t n, const int64_t *old) {
   int64_t out[RANK];
   bool none;
@@ -184,7 +184,8 @@ static fit fits(state *s, const surg_type *x, const int64_t *target, size_t n, c
   return FITS_TRIED;
 }
 
-/* Whether element i of the target is the dim in its place, and so are all before it. */
+/* Whether element i of the target, and all before it, equal the dimensions of x there, and
+ * dimension i varies. */
 static bool carried(state *s, const surg_type *x, const int64_t *old, size_t i) {
   for (size_t k = 0; k <= i; k++) {
     int64_t d;
@@ -194,16 +195,16 @@ static bool carried(state *s, const surg_type *x, const int64_t *old, size_t i) 
   return varies(s, surg_type_dim(x, i));
 }
 
-/* Where the trailing elements start that are the fixed dims at the end of x. */
+/* The index at which the trailing elements start that equal the trailing fixed dimensions of x. */
 static size_t suffix(const surg_type *x, const int64_t *old, size_t n) {
   size_t rank = surg_type_rank(x);
   while (n > 0 && rank > 0 && surg_type_dim(x, rank - 1).value == old[n - 1]) n--, rank--;
   return n;
 }
 
-/* The one other target that fits: leading dims that are carried over become 0; else one element is
- * computed, if only one can be. Trailing dims that are carried over stay. FITS_NOT: there is none,
- * or the target fits as it is. */
+/* Finds the only other target that fits: leading dimensions copied from x become 0; else one
+ * element becomes -1, if only one can. Trailing fixed dimensions stay. FITS_NOT: there is none,
+ * or the target fits already. */
 static fit mend(state *s, const surg_type *x, int64_t *target, size_t n, const int64_t *old) {
   int64_t with_zeros[RANK];
   bool any = false, has_open = false;
@@ -228,7 +229,7 @@ static fit mend(state *s, const surg_type *x, int64_t *target, size_t n, const i
     if (was <= 0) continue;
     with_zeros[i] = -1;
     const fit one = fits(s, x, with_zeros, n, old);
-    if (one && at != n) return FITS_NOT; /* two ways: which one was meant? */
+    if (one && at != n) return FITS_NOT; /* ambiguous */
     if (one) {
       at = i;
       found = one;
@@ -236,7 +237,7 @@ static fit mend(state *s, const surg_type *x, int64_t *target, size_t n, const i
     with_zeros[i] = was;
   }
   if (!found) return FITS_NOT;
-  assert(at < end); /* where it was found */
+  assert(at < end); /* its index */
   with_zeros[at] = -1;
   memcpy(target, with_zeros, n * sizeof *target);
   return found;
@@ -281,7 +282,7 @@ static surg_pass_result visit(state *s, surg_node *n) {
   return set_target(s, n, target, (size_t)count);
 }
 
-/* A target of Expand says 1 of a dim that varies: the dim stays what it is. */
+/* Sets elements of an Expand target to 1 where the dimension of the input varies, so it stays. */
 static surg_pass_result visit_expand(state *s, surg_node *n) {
   const surg_value *x = surg_node_input(n, 0), *t = surg_node_input(n, 1);
   const surg_type *type = x ? surg_value_type(x) : NULL;
@@ -329,7 +330,8 @@ static surg_pass_result mend_all(state *s) {
 
 /* ---- declarations ---------------------------------------------------------------------------- */
 
-/* What is proven of a dim, as a name where it has one; a number that varies now is unknown. */
+/* The declaration of a dimension after the change: the proven symbol or expression; unknown if a
+ * fixed size now varies without a name. */
 static surg_dim opened(state *s, surg_dim declared, surg_dim proven) {
   if (declared.value < 0 || proven.value >= 0) return declared;
   if (proven.param) return (surg_dim){.value = -1, .param = proven.param};
@@ -369,7 +371,7 @@ static surg_pass_result declare_all(state *s) {
   return SURG_PASS_CHANGED;
 }
 
-/* ---- proof ----------------------------------------------------------------------------------- */
+/* ---- verification ---------------------------------------------------------------------------- */
 
 typedef enum outcome { RUNS, FAILS, CANNOT_TELL } outcome;
 
@@ -381,10 +383,10 @@ static outcome run_at(state *s, const int64_t *sizes, char *why, size_t room) {
   return r == SURG_OK ? RUNS : r == SURG_EINVALID ? FAILS : CANNOT_TELL;
 }
 
-/* Computes the model with another size of key k. Batches may have any size; other axes are held to
- * one of three, since windows and strides exclude some. */
+/* Runs the model with another size of key k. A batch must run at any size; for other axes one of
+ * three sizes suffices, since windows and strides exclude some. */
 static outcome try_key(state *s, size_t k, char *text, size_t room) {
-  assert(k < s->n && s->n <= RANK); /* `prove` gives up on more */
+  assert(k < s->n && s->n <= RANK); /* prove() gives up on more */
   const int64_t old = s->keys[k].old;
   const bool batch = s->keys[k].axis == 0;
   const int64_t others[] = {batch ? old + 1 : 2 * old, batch ? old + 2 : old + 32, old + 1};
@@ -404,7 +406,8 @@ static outcome try_key(state *s, size_t k, char *text, size_t room) {
   return last;
 }
 
-/* A batch of two gives what two batches give: so no size stayed in the model. */
+/* Verifies that a batch of two gives the results of two batches, so that no constant fixes its
+ * size. */
 static outcome try_stack(state *s, size_t k, const int64_t *sizes, char *text, size_t room) {
   assert(k < s->n && s->n <= RANK);
   const char *symbols[RANK];
@@ -417,16 +420,16 @@ static outcome try_stack(state *s, size_t k, const int64_t *sizes, char *text, s
   return r == SURG_OK ? RUNS : r == SURG_EINVALID ? FAILS : CANNOT_TELL;
 }
 
-/* Whether the model was shown to be right at other sizes: of a batch by stacking. Of another axis
- * to run is no proof, but where the old size is 1 a constant 1 says nothing. What fails is
- * reported. */
+/* Whether the model is verified at other sizes: a batch by stacking. Running at another size of
+ * another axis is no proof, except for old size 1, which broadcasts. Failures are reported. */
 static bool prove(state *s) {
   int64_t sizes[RANK];
   char text[600];
   bool all = true;
   if (s->n > RANK) return false;
   for (size_t i = 0; i < s->n; i++) sizes[i] = s->keys[i].old;
-  if (run_at(s, sizes, text, sizeof text) != RUNS) return false; /* not on made-up inputs */
+  if (run_at(s, sizes, text, sizeof text) != RUNS) return false; /* cannot run on generated
+                                                                  * inputs */
   for (size_t k = 0; k < s->n; k++) {
     outcome o = try_key(s, k, text, sizeof text);
     if (o == RUNS && s->keys[k].axis == 0) o = try_stack(s, k, sizes, text, sizeof text);

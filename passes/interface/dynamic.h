@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The parts of the pass dynamic. */
+/* Shared declarations of the pass dynamic. */
 #ifndef SURG_PASSES_DYNAMIC_H
 #define SURG_PASSES_DYNAMIC_H
 
 #include <onnxsurg/onnxsurg.h>
 
-#define RANK 32 /* of tensors that are followed */
+#define RANK 32 /* largest rank that is handled */
 
 typedef struct key {
   const char *name, *symbol;
@@ -19,15 +19,15 @@ typedef struct state {
   surg_model *m;
   key *keys;
   size_t n;
-  size_t sample; /* what surg_dim_eval is asked about */
+  size_t sample; /* sample index for surg_dim_eval */
   bool changed;
 } state;
 
-/* Whether a type has another size where a symbol has another value. */
+/* Whether the size of a type depends on a new symbol. */
 bool dynamic_type_varies(state *s, const surg_type *t);
-/* Reports constants, and values that follow from constants alone, that may contain the old size of
- * a symbol: `proven`: as notes, since the model was computed at other sizes; else as not done.
- * False: out of memory. */
+/* Reports constants, and values computed only from constants, that may contain the old size of a
+ * symbol: as notes if `proven` (the model is verified at other sizes), else as not done. False:
+ * out of memory. */
 bool dynamic_left(state *s, bool proven);
 
 #endif

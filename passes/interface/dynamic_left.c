@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may still contain the old size of a dim that was made symbolic: constants, values that
- * follow from constants alone, and attributes that are sizes. See dynamic.c. */
+/* Finds what may still contain the old size of a dimension that was made symbolic: constants,
+ * values computed only from constants, and attributes with sizes. See dynamic.c. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 typedef struct left {
   state *s;
   bool proven;
-  table settled; /* values that follow from constants alone */
-  table named;   /* those of them that a report is about, or that follow from one */
+  table settled; /* values computed only from constants */
+  table named;   /* those already reported, or computed from one */
 } left;
 
 static bool is_old(const state *s, int64_t v) {
@@ -22,13 +22,13 @@ static bool is_old(const state *s, int64_t v) {
   return false;
 }
 
-/* A 1 as a dim has no meaning here: anything is broadcast from it. */
+/* Whether a dimension has an old size. 1 does not count, since it broadcasts. */
 static bool is_old_dim(const state *s, int64_t v) {
   return v > 1 && is_old(s, v);
 }
 
-/* Whether a constant may have been made for the old sizes: it has one among its elements, or,
- * unless it is a target shape, as a dim. */
+/* Whether a constant may depend on an old size: an element equals it or, unless it is a target
+ * shape, a dimension does. */
 static bool constant_holds(const state *s, const surg_tensor *t, bool target) {
   int64_t e[RANK];
   const int64_t count = surg_tensor_read_ints(t, e, RANK);
@@ -39,7 +39,7 @@ static bool constant_holds(const state *s, const surg_tensor *t, bool target) {
   return false;
 }
 
-/* The same of a value that nodes compute from constants. */
+/* The same for a value computed from constants. */
 static bool computed_holds(const state *s, const surg_value *v, bool target) {
   surg_elem e[RANK];
   const surg_type *t = surg_value_type(v);
@@ -52,8 +52,7 @@ static bool computed_holds(const state *s, const surg_value *v, bool target) {
   return false;
 }
 
-/* Whether sizes matter to the node: something it reads varies, or it makes a shape of a constant.
- */
+/* Whether sizes matter to the node: an input varies, or it builds a shape from constants. */
 static bool concerned(state *s, const surg_node *n) {
   const int op = surg_node_op(n);
   if (op == SURG_OP_Expand || op == SURG_OP_ConstantOfShape || op == SURG_OP_Concat) return true;
@@ -67,7 +66,7 @@ static bool concerned(state *s, const surg_node *n) {
 
 /* --- reporting --- */
 
-/* Reported as not done, unless the model was shown to run at other sizes. */
+/* Reports a suspect: as a note if the model was verified at other sizes, else as not done. */
 static void tell(const left *l, const surg_node *n, const char *text) {
   surg_pass_count(l->s->p, "constants that may contain the old size", 1);
   if (l->proven)
@@ -96,8 +95,7 @@ static bool tell_inputs(const left *l, const surg_node *n) {
   return any;
 }
 
-/* Attributes that are sizes or places in a tensor; others, such as windows, have their numbers by
- * themselves. */
+/* Reports attributes with sizes or positions. Others, such as windows, do not depend on sizes. */
 static bool tell_attributes(const left *l, const surg_node *n) {
   static const char *const sizes[] = {"shape",        "ends",  "starts",
                                       "output_shape", "split", "repeats"};
@@ -116,13 +114,13 @@ static bool tell_attributes(const left *l, const surg_node *n) {
   return any;
 }
 
-/* --- what follows from constants --- */
+/* --- values computed from constants --- */
 
 static bool is_settled(const left *l, const surg_value *v) {
   return !v || surg_value_constant(v) || table_has(&l->settled, v);
 }
 
-/* Enters the results of a node that reads constants alone; `named`: it was reported. */
+/* Records the outputs of a node whose inputs are all constant; `named`: it was reported. */
 static bool settle(left *l, const surg_node *n, bool named) {
   if (surg_node_subgraph(n, 0)) return true;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {

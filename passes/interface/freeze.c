@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes dims of inputs numbers: `N=1` all dims of the main graph that bear the symbol N,
- * `input.2=224` one axis of one input, `input=1+3+224+224` all of them (`?` leaves one as it is).
- * Declared outputs and value_info follow.
+/* Makes symbolic dimensions of inputs fixed: `N=1` all dimensions of the main graph with the symbol
+ * N, `input.2=224` one axis of one input, `input=1+3+224+224` all axes (`?` leaves one unchanged).
+ * Declared outputs and value_info are updated.
  *
  *   before: (float[N,3] x) => (float[N,3] y) { y = Relu (x) }        freeze{N=1}
  *   after:  (float[1,3] x) => (float[1,3] y) { y = Relu (x) }
  *
- * A symbol that an input bears comes before an axis of the same spelling. Symbols in functions are
- * their own. Needs sorted. Keeps sorted. Exact; changes the interface. */
+ * A symbol has priority over an axis spelled the same. Symbols in functions are separate. Needs
+ * sorted. Keeps sorted. Exact; changes the interface. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,16 +17,16 @@
 #include "../util/declared.h"
 
 #define TEXT 1024
-#define NESTING 8 /* of sequences and optionals around a tensor */
+#define NESTING 8 /* most sequences and optionals around a tensor */
 
 typedef struct key {
   const char *name;
   int64_t to;
-  surg_value *input; /* NULL: a symbol */
+  surg_value *input; /* NULL: the key is a symbol */
   size_t axis;
 } key;
 
-/* ---- types with other dims ------------------------------------------------------------------- */
+/* ---- types with fixed dimensions ------------------------------------------------------------- */
 
 static bool hit(const key *k, surg_dim d, size_t axis) {
   return k->input ? k->axis == axis : d.param && strcmp(d.param, k->name) == 0;
@@ -40,7 +40,7 @@ static const surg_type *tensor_of(surg_pass_ctx *p, const surg_type *t, const ke
   if (!any || surg_type_get_kind(t) != SURG_TYPE_TENSOR) return t;
   surg_dim *dims = surg_pass_alloc(p, rank * sizeof *dims);
   if (!dims) return NULL;
-  assert(k->to > 0); /* the keys were read */
+  assert(k->to > 0); /* checked when the keys were read */
   for (size_t i = 0; i < rank; i++) {
     dims[i] = surg_type_dim(t, i);
     if (hit(k, dims[i], i)) dims[i] = (surg_dim){k->to, NULL};
@@ -48,7 +48,7 @@ static const surg_type *tensor_of(surg_pass_ctx *p, const surg_type *t, const ke
   return surg_type_tensor(m, surg_type_dtype(t), dims, rank);
 }
 
-/* The type with the dims that the key names as numbers: t itself when there are none. */
+/* The type with the dimensions of the key fixed; t itself if there are none. */
 static const surg_type *frozen(surg_pass_ctx *p, const surg_type *t, const key *k) {
   const surg_type *around[NESTING], *leaf = t;
   size_t depth = 0;
@@ -62,7 +62,7 @@ static const surg_type *frozen(surg_pass_ctx *p, const surg_type *t, const key *
   if (out == leaf) return t;
   while (depth-- > 0 && out)
     out = surg_type_wrap(surg_pass_model(p), surg_type_get_kind(around[depth]), out);
-  /* Through refine, which keeps denotations. */
+  /* surg_type_refine keeps denotations. */
   return out ? surg_type_refine(surg_pass_model(p), t, out, NULL) : NULL;
 }
 
@@ -88,7 +88,7 @@ static bool is_symbol(const surg_graph *g, const char *name) {
   return false;
 }
 
-/* The symbol of an input that is nearest to the name, else the nearest input. */
+/* The symbol of an input nearest to the name, else the nearest input, or NULL. */
 static const char *nearest(surg_pass_ctx *p, const surg_graph *g, const char *name) {
   const char *best[2] = {NULL, NULL};
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
@@ -131,7 +131,7 @@ static surg_pass_result bad_axis(surg_pass_ctx *p, const key *k, const surg_type
   return surg_pass_usage(p, text);
 }
 
-/* A number can become no other: neither one of the model nor one of another key. */
+/* Rejects a key for a dimension that is already fixed to another size. */
 static surg_pass_result check_axis(surg_pass_ctx *p, const key *k) {
   surg_dim d = surg_type_dim(surg_value_declared_type(k->input), k->axis);
   char text[TEXT];
@@ -140,7 +140,7 @@ static surg_pass_result check_axis(surg_pass_ctx *p, const key *k) {
   return surg_pass_usage(p, text);
 }
 
-/* Resolves `input.axis`; the input is what stands before the last dot. */
+/* Resolves `input.axis`; the input is the part before the last dot. */
 static surg_pass_result find_axis(surg_pass_ctx *p, const surg_graph *g, key *k) {
   const char *dot = strrchr(k->name, '.');
   int64_t axis;
@@ -159,8 +159,8 @@ static surg_pass_result find_axis(surg_pass_ctx *p, const surg_graph *g, key *k)
   return check_axis(p, k);
 }
 
-/* The input whose whole shape pair i gives: it has several sizes, or its name is an input's and no
- * symbol's. NULL: it is a symbol or an axis. */
+/* The input whose whole shape pair i gives: it has several sizes, or its name is that of an
+ * input and no symbol. NULL: the pair names a symbol or an axis. */
 static surg_value *whole_input(surg_pass_ctx *p, const surg_graph *g, size_t i) {
   const char *name = surg_pass_pair_name(p, i);
   surg_value *v = surg_graph_find_value(g, name);
@@ -174,7 +174,7 @@ static size_t sizes_given(surg_pass_ctx *p, size_t i) {
   return n;
 }
 
-/* An input without a shape gets one of open dims, to be fixed. */
+/* Gives an input without a shape one of that rank with unknown dimensions. */
 static surg_pass_result give_rank(surg_pass_ctx *p, surg_value *v, size_t rank) {
   surg_dim *dims = surg_pass_alloc(p, (rank + 1) * sizeof *dims);
   const surg_type *t = surg_value_declared_type(v);
@@ -183,7 +183,7 @@ static surg_pass_result give_rank(surg_pass_ctx *p, surg_value *v, size_t rank) 
   return t && surg_value_set_declared_type(v, t) == SURG_OK ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
 }
 
-/* The keys of a whole shape, one for each axis; *n counts on. */
+/* Reads the sizes of a whole shape as one key per axis; advances *n. */
 static surg_pass_result read_shape(surg_pass_ctx *p, surg_value *v, size_t i, key *keys,
                                    size_t *n) {
   const char *name = surg_pass_pair_name(p, i);
@@ -232,7 +232,7 @@ static surg_pass_result read_key(surg_pass_ctx *p, const surg_graph *g, size_t i
 
 /* ---- the rewrite ----------------------------------------------------------------------------- */
 
-/* A default of an input must fit what the input is to become. */
+/* Rejects a default value of an input whose shape differs from the new one. */
 static surg_pass_result check_default(surg_pass_ctx *p, const surg_value *v, const surg_type *t) {
   const surg_tensor *d = surg_value_initializer(v);
   char text[TEXT];
@@ -264,7 +264,7 @@ static surg_pass_result rename_dims(surg_pass_ctx *p, surg_value *v, const key *
   return surg_value_set_declared_type(v, after) ? SURG_PASS_FAILED : SURG_PASS_CHANGED;
 }
 
-/* A symbol means one number wherever it stands, functions apart. */
+/* Applies a key. A symbol has one size everywhere, except in functions. */
 static surg_pass_result freeze_one(surg_pass_ctx *p, surg_graph *main, const key *k) {
   surg_model *m = surg_pass_model(p);
   const surg_type *t = k->input ? surg_value_declared_type(k->input) : NULL;
@@ -310,14 +310,14 @@ static surg_pass_result refine_all(surg_pass_ctx *p, const surg_graph *main) {
   return SURG_PASS_CHANGED;
 }
 
-/* What a caller may still vary. */
+/* Notes the inputs that still have dynamic dimensions. */
 static void note_rest(surg_pass_ctx *p, const surg_graph *g) {
   char text[TEXT], shown[DECLARED_TEXT];
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
     const surg_type *t = surg_value_declared_type(v);
     if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_static(t, NULL)) continue;
-    bool fixed = surg_type_has_rank(t); /* static, but of too many elements to count */
+    bool fixed = surg_type_has_rank(t); /* fixed, but with too many elements to count */
     for (size_t k = 0; k < surg_type_rank(t); k++)
       fixed = fixed && surg_type_dim(t, k).value >= 0;
     if (fixed) continue;

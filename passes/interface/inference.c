@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes in training mode are put into inference: BatchNormalization normalizes by its running
- * statistics, Dropout lets everything through. Statistics and masks that somebody reads keep a
- * BatchNormalization as it is; the mask of a Dropout becomes that of one that drops nothing.
+/* Switches nodes from training mode to inference: BatchNormalization uses its running statistics,
+ * Dropout drops nothing. A BatchNormalization whose statistics are used stays; a used mask of a
+ * Dropout becomes that of one that drops nothing.
  *
  *   before: (x) => (y) { y, m, v = BatchNormalization <training_mode = 1> (x, s, b, rm, rv) }
  *   after:  (x) => (y) { y = BatchNormalization (x, s, b, rm, rv) }                       inference
  *
- * Needs sorted, types. Keeps sorted. Lossy: another function, the one that was meant. */
+ * Needs sorted, types. Keeps sorted. Lossy: the model computes another function, the intended one. */
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
 
-/* Which input of a Dropout says the mode, and the attribute that did before. */
+/* The index of the input training_mode of Dropout, an attribute before. */
 #define MODE_INPUT 2
 
 static bool trains(const surg_node *n) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Changes which values are outputs of the model: `keep` those named and no other, `drop` those
- * named, `add` any value of the main graph. What computes a dropped output stays until `prune`.
+/* Changes which values are outputs of the model: `keep` only those named, `drop` those named, `add`
+ * any value of the main graph. Nodes that compute a dropped output stay until `prune`.
  *
  *   before: (x) => (y, z) { t = Abs (x)   y = Relu (t)   z = Neg (t) }     outputs{drop=z,add=t}
  *   after:  (x) => (y, t) { t = Abs (x)   y = Relu (t)   z = Neg (t) }
@@ -26,7 +26,7 @@ static bool is_output(const surg_graph *g, const char *name) {
   return false;
 }
 
-/* What a name that is not what the option needs may be instead. */
+/* Writes a hint for a name that is not an output (or value) of the main graph. */
 static void hint(surg_pass_ctx *p, const surg_graph *main, const char *name, char *out) {
   if (surg_graph_find_value(main, name)) {
     snprintf(out, TEXT, "; it is a value, and add= would make it one");
@@ -56,7 +56,7 @@ static bool stays(surg_pass_ctx *p, const char *name) {
   return !listed(p, "drop", name);
 }
 
-/* Removes every output that is not to stay. From behind, so that indices hold. */
+/* Removes the outputs that are not kept, last first, so that indices stay valid. */
 static surg_pass_result take_away(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   for (size_t i = surg_graph_output_count(g); i-- > 0;) {
@@ -91,7 +91,7 @@ static surg_pass_result add_one(surg_pass_ctx *p, surg_graph *g, const char *nam
   return SURG_PASS_CHANGED;
 }
 
-/* Whether anything would still come out. */
+/* Whether the model would still have an output. */
 static bool some_left(surg_pass_ctx *p, const surg_graph *g) {
   if (surg_pass_list_count(p, "add")) return true;
   for (size_t i = 0; i < surg_graph_output_count(g); i++)

@@ -15,7 +15,8 @@
 
 #include <onnxsurg/ops.h>
 
-/* The nodes that read the input, or NULL where one asks for more than what it holds. */
+/* The consumers of an optional input, or NULL if any is not OptionalHasElement or
+ * OptionalGetElement, or cannot be rewritten. */
 static surg_node **readers_of(surg_pass_ctx *p, const surg_value *v, size_t *count) {
   const size_t n = surg_value_use_count(v, SIZE_MAX);
   surg_node **nodes = surg_pass_alloc(p, (n + 1) * sizeof *nodes);
@@ -40,7 +41,8 @@ static bool make_true(surg_pass_ctx *p, surg_node *n) {
          surg_node_set_tensor(n, "value", t) == SURG_OK;
 }
 
-/* What is an output of the model under a name of its own is that by an Identity. */
+/* Replaces the output of OptionalGetElement by v, or makes the node an Identity if it is an
+ * output of the model with its own name. */
 static bool give_element(surg_pass_ctx *p, surg_node *n, surg_value *v) {
   const surg_pass_result r = give_result(p, n, v, "elements");
   return r == SURG_PASS_CHANGED ||

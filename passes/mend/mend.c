@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cures defects of invalid models. A cure is certain where the file can have one meaning only; it
- * is exact then, and needs no consent. What is a guess is `approx`; inputs and outputs of the
- * model are added and removed with the option `interface` alone. Each cure is a note, with its
- * class, and so is each defect that stays, with the reason.
+/* Repairs invalid models. A repair is certain if the file can have only one meaning; then it is
+ * exact and needs no consent. A guess is `approx`. Inputs and outputs of the model are added and
+ * removed only with the option `interface`. Each repair is noted with its class, and each remaining
+ * defect with the reason.
  *
  *   before: <opset_import: ["" : 17]> g (x) => (v, i) <int64 k = {2}> { v, i = TopK (x, k) }
  *   after:  ... <int64[1] k1 = {2}> { v, i = TopK (x, k1) }
  *
- * Works on models with open findings. Needs nothing. Keeps nothing. Exact, or as the notes say. */
+ * Works on models with open findings. Needs nothing. Keeps nothing. Exact, or as the notes state. */
 #include "mend.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#define ROUNDS 6 /* one cure may make another possible, a few times over */
+#define ROUNDS 6 /* a repair may make others possible */
 #define TEXT 1024
-#define SHOWN 20 /* defects that are named when some remain */
+#define SHOWN 20 /* most defects listed when some remain */
 
 typedef struct part {
   const char *family;
   bool (*cure)(mending *k);
 } part;
 
-/* In this order: what a node is depends on versions and names, types on everything before. */
+/* Order matters: operators depend on versions and names, types on everything before. */
 static const part parts[] = {
     {"findings", mend_findings},   {"versions", mend_versions},   {"attributes", mend_attributes},
     {"bodies", mend_bodies},       {"opsets", mend_opsets},       {"names", mend_names},
@@ -66,7 +66,7 @@ void mend_leaves(mending *k, const surg_node *at, const char *fmt, ...) {
     surg_pass_note(k->p, at, line);
 }
 
-/* Reports each defect that keeps the model from being written. */
+/* Reports the remaining defects (at most SHOWN), with which the model cannot be written. */
 static surg_pass_result give_up(mending *k) {
   char line[TEXT];
   size_t shown = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes of another kind than the operator takes, where the value converts without loss; the
- * value of ConstantOfShape that is no tensor of one element; attributes that are there twice, or
- * are hints of the first opsets; with consent, attributes that are missing and can have one value
- * only. See mend.h. */
+/* Repairs attributes: of another kind than the operator expects, if the value converts without
+ * loss; the value of ConstantOfShape, if it is no tensor of one element; duplicates, and hints
+ * of the first opsets; with consent, missing attributes with only one possible value. See
+ * mend.h. */
 #include <math.h>
 #include <string.h>
 
@@ -10,13 +10,13 @@
 #include "../util/same.h"
 #include "mend.h"
 
-#define ITEMS 1024 /* of a list that is converted: longer ones are weights */
+#define ITEMS 1024 /* longest list that is converted; longer ones are weights */
 
-/* The numbers of an attribute of any kind that holds numbers. */
+/* The numbers of an attribute of any numeric kind. */
 typedef struct numbers {
   double at[ITEMS];
   size_t n;
-  bool list, whole; /* several by its kind; all of them integers */
+  bool list, whole; /* a list by its kind; all integers */
 } numbers;
 
 static bool put(numbers *x, double v) {
@@ -76,7 +76,7 @@ static bool fits_float(const numbers *x) {
   return true;
 }
 
-/* A tensor of the numbers: of float where they were floats, else of int64. */
+/* A tensor of the numbers: float if `floats`, else int64. */
 static surg_tensor *as_tensor(surg_model *m, const numbers *x, bool floats, bool rank_one) {
   float f[ITEMS];
   int64_t i64[ITEMS];
@@ -90,7 +90,7 @@ static surg_tensor *as_tensor(surg_model *m, const numbers *x, bool floats, bool
                          x->n * (floats ? sizeof *f : sizeof *i64));
 }
 
-/* Sets the attribute as one of `kind`; SURG_EUNSUPPORTED: something would be lost. */
+/* Sets the attribute as one of `kind`; SURG_EUNSUPPORTED: the value would change. */
 static surg_status convert(surg_node *n, const surg_schema *s, const surg_attr *a,
                            surg_attr_kind kind) {
   numbers x;
@@ -145,7 +145,7 @@ static bool kinds(mending *k, surg_node *n, const surg_schema *s) {
   return true;
 }
 
-/* ConstantOfShape takes a tensor of rank 1 with one element. */
+/* Makes the value of ConstantOfShape a tensor of rank 1 with one element. */
 static bool filling(mending *k, surg_node *n, const surg_schema *s) {
   const surg_attr *a = surg_node_attr(n, "value");
   surg_tensor *t = a ? surg_attr_tensor(a, 0) : NULL;
@@ -163,7 +163,7 @@ static bool filling(mending *k, surg_node *n, const surg_schema *s) {
   return true;
 }
 
-/* Of equal attributes of one name all but one go. */
+/* Removes duplicates of an attribute that have the same value. */
 static bool repeated(mending *k, surg_node *n) {
   for (size_t i = 0; i < surg_node_attr_count(n); i++) {
     const surg_attr *a = surg_node_attr_at(n, i);
@@ -177,8 +177,8 @@ static bool repeated(mending *k, surg_node *n) {
   return true;
 }
 
-/* `consumed_inputs` told the first runtimes which buffers they may overwrite: no version since
- * opset 6 has it, and it never changed a result. */
+/* Removes `consumed_inputs`, a hint which buffers may be overwritten: no version since opset 6
+ * has it, and it never changed results. */
 static bool hints(mending *k, surg_node *n, const surg_schema *s) {
   static const char name[] = "consumed_inputs";
   if (!surg_node_attr(n, name) || surg_schema_op(s) == SURG_OP_UNKNOWN) return true;
@@ -201,8 +201,7 @@ static bool absent(mending *k, surg_node *n, const surg_schema *s) {
   return true;
 }
 
-/* The kind that the body of a function gives an attribute of its calls; UNDEFINED: it does not use
- * it. */
+/* The kind with which the body of a function refers to an attribute; UNDEFINED: it does not. */
 static surg_attr_kind kind_in(const surg_model *m, const surg_function *f, const char *name) {
   for (surg_graph *g = surg_function_graph(f); g && surg_graph_function(g) == f;
        g = surg_model_next_graph(m, g))

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lists of inputs and outputs of nodes: branches of If that list what they capture as inputs,
- * absent inputs at the end that an operator does not have, outputs that an operator always gives
- * and that are absent. See mend.h. */
+/* Repairs the inputs and outputs of nodes: branches of If that list captured values as inputs,
+ * trailing absent inputs that the operator does not have, and absent outputs that the operator
+ * always has. See mend.h. */
 #include <string.h>
 
 #include "mend.h"
 
 #define BRANCHES 2
-#define MOST_MOVED 1000 /* nodes that are moved before an If that captures a result */
+#define MOST_MOVED 1000 /* most nodes moved before an If that captures a result */
 
-/* What input i of a branch means: the input of the If behind the condition where it has as many,
- * else the value of its name around the node; NULL: nothing. */
+/* The value that input i of a branch refers to: the input of the If after the condition, if the
+ * counts match, else the value of its name around the node; NULL: none. */
 static surg_value *meant(const surg_node *n, const surg_graph *branch, size_t i) {
   if (surg_node_input_count(n) == surg_graph_input_count(branch) + 1)
     return surg_node_input(n, i + 1);
@@ -18,8 +18,8 @@ static surg_value *meant(const surg_node *n, const surg_graph *branch, size_t i)
   return *name ? surg_graph_lookup_value(surg_node_graph(n), name) : NULL;
 }
 
-/* Whether the node needs no result of `n`, which is before it: then it can be moved to the front of
- * n. Nodes with bodies are taken to need it. */
+/* Whether `made` can move before n: it does not depend on n. Nodes with subgraphs count as
+ * dependent. */
 static bool is_free(mending *k, surg_node *made, const surg_node *n) {
   if (mend_is_cyclic(k, surg_node_graph(n))) return false;
   surg_node **stack = surg_pass_alloc(k->p, (MOST_MOVED + 1) * sizeof *stack);
@@ -40,7 +40,7 @@ static bool is_free(mending *k, surg_node *made, const surg_node *n) {
   return stack != NULL;
 }
 
-/* Whether a value is computed after the node, in its graph. */
+/* Whether v is produced by n or a later node of its graph. */
 static bool is_after(const surg_value *v, const surg_node *n) {
   const surg_node *made = surg_value_producer(v, NULL);
   return made && surg_value_graph(v) == surg_node_graph(n) && !surg_node_before(made, n);
@@ -54,12 +54,12 @@ static bool any_after(const surg_node *n, const surg_graph *branch) {
   return false;
 }
 
-/* An input without a name, which nothing can read. */
+/* Whether an input has no name and no use. */
 static bool is_nothing(const surg_value *input) {
   return !*surg_value_name(input) && !surg_value_first_use(input);
 }
 
-/* Whether input i of the branch can be replaced by what it means, or is nothing. */
+/* Whether input i of the branch can be replaced by the value it refers to, or is unused. */
 static bool is_meant(mending *k, const surg_node *n, const surg_graph *branch, size_t i) {
   surg_value *by = meant(n, branch, i);
   if (!by && is_nothing(surg_graph_input(branch, i))) return true;
@@ -67,7 +67,7 @@ static bool is_meant(mending *k, const surg_node *n, const surg_graph *branch, s
   return surg_value_can_replace(surg_graph_input(branch, i), by) == SURG_REPLACE_YES;
 }
 
-/* The first input of the branch that means no value; NULL: each means one. */
+/* The first input of the branch that refers to no value; NULL: all do. */
 static const surg_value *meaningless(mending *k, const surg_node *n, const surg_graph *branch) {
   for (size_t i = 0; i < surg_graph_input_count(branch); i++)
     if (!is_meant(k, n, branch, i)) return surg_graph_input(branch, i);
@@ -82,7 +82,7 @@ static bool captures(mending *k, surg_node *n, surg_graph *branch) {
   for (size_t i = 0; i < count; i++) {
     surg_value *in = surg_graph_input(branch, i);
     if (!by[i]) continue;
-    /* Values around it keep their names where the input does not hide them. */
+    /* The input is renamed first, so that it does not hide the outer value. */
     const char *fresh = surg_graph_fresh_name(branch, "captured");
     if (!fresh || surg_value_rename(in, fresh) != SURG_OK) return false;
     if (surg_value_replace(in, by[i]) != SURG_OK) return false;
@@ -124,7 +124,7 @@ static bool trailing(mending *k, surg_node *n, const surg_schema *s) {
   const surg_function *f = surg_node_function(n);
   const surg_graph *body = surg_node_subgraph(n, 0);
   size_t most = f ? surg_graph_input_count(surg_function_graph(f)) : surg_schema_max_inputs(s);
-  /* Loop and Scan have as many as their body. */
+  /* Loop and Scan have as many inputs as their body. */
   if (most == SIZE_MAX && body) most = surg_graph_input_count(body);
   const bool variadic = most == SIZE_MAX;
   while (count && !surg_node_input(n, count - 1) && (count > most || variadic)) count--;

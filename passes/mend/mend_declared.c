@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declared types that contradict what is proven: that of an input that is an initializer becomes
- * the initializer's, that of any other value the inferred one. See mend.h. */
+/* Repairs declared types that contradict what is known: an input with an initializer gets the
+ * type of the initializer, any other value the inferred type. See mend.h. */
 #include "../util/declared.h"
 #include "mend.h"
 
 #define MOST_DIMS 64
 
-/* The type of an initializer; NULL: none, or of more dimensions than are handled. */
+/* The type of a tensor; NULL: more than MOST_DIMS dimensions, or out of memory. */
 static const surg_type *type_of(mending *k, const surg_tensor *t) {
   surg_dim dims[MOST_DIMS];
   if (surg_tensor_rank(t) > MOST_DIMS) return NULL;

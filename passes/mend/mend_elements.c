@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scalars where an operator takes a tensor of one element, and the other way round: constants are
- * written in the other form, what is computed goes through a Reshape. See mend.h. */
+/* Repairs scalars where an operator expects a tensor of one element, and vice versa: constants
+ * are rewritten, computed values get a Reshape. See mend.h. */
 #include "mend.h"
 
-#define WIDEST 16       /* bytes of an element */
-#define RESHAPE_OPSET 5 /* the first one whose Reshape reads its shape */
+#define WIDEST 16       /* bytes of the largest element */
+#define RESHAPE_OPSET 5 /* the first opset in which Reshape has a shape input */
 #define BIT(i) (1u << (i))
 
 typedef struct form {
   int op;
-  uint32_t vectors, scalars; /* bit i: input i is of rank 1, or of rank 0 */
+  uint32_t vectors, scalars; /* bit i: input i must have rank 1, or rank 0 */
 } form;
 
 static const form forms[] = {
@@ -49,7 +49,7 @@ static const surg_type *ranked(const surg_value *v) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
 }
 
-/* A tensor of one element in another rank; NULL: it is none, or it failed. */
+/* A copy of a one-element tensor with rank 1 or 0; NULL: not such a tensor, or failure. */
 static surg_tensor *reshaped(surg_model *m, const surg_tensor *t, bool vector) {
   const int64_t one[1] = {1};
   uint8_t data[WIDEST];
@@ -93,14 +93,14 @@ static bool listed(mending *k, surg_node *n, const form *f) {
     if (!t) continue;
     if ((f->vectors & BIT(i)) && surg_type_rank(t) == 0 && !reform(k, n, i, true)) return false;
     if (!(f->scalars & BIT(i)) || surg_type_rank(t) == 0) continue;
-    /* A size that is not known can be 1 only, or no run succeeds. */
+    /* A vector of unknown size must have size 1, or no run succeeds. */
     if (surg_type_static(t, &count) ? count != 1 : surg_type_rank(t) != 1) continue;
     if (!reform(k, n, i, false)) return false;
   }
   return true;
 }
 
-/* Scalars have no axis to join along: they are taken for vectors of one element. */
+/* Makes scalars in a Concat vectors of one element, as scalars have no axis to concatenate. */
 static bool joined(mending *k, surg_node *n) {
   bool any = false;
   const int64_t axis = surg_node_int(n, "axis", 0);
@@ -117,7 +117,7 @@ static bool joined(mending *k, surg_node *n) {
   return true;
 }
 
-/* The condition of a Loop has the rank that its body declares. */
+/* Gives the condition of a Loop the rank that the body declares. */
 static bool condition(mending *k, surg_node *n) {
   const surg_graph *body = surg_node_subgraph(n, 0);
   const surg_value *in = body ? surg_graph_input(body, 1) : NULL;
@@ -132,7 +132,7 @@ static bool condition(mending *k, surg_node *n) {
   return reform(k, n, 1, rank == 1);
 }
 
-/* The first versions of Tile read scalars. */
+/* Whether the node is a Tile before opset 6, whose inputs are scalars. */
 static bool is_older(const surg_node *n) {
   return surg_node_op(n) == SURG_OP_Tile && surg_schema_since(surg_node_schema(n)) < 6;
 }

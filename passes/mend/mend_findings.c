@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Defects that a lenient load has read past: where the file has one meaning only, or the other ones
- * change nothing, the reading becomes the content of the model. See mend.h. */
+/* Repairs defects that a lenient load tolerated: where the file has only one meaning, or the
+ * alternatives are equivalent, the assumption of the loader becomes the content of the model.
+ * See mend.h. */
 #include <string.h>
 
 #include "../util/same.h"
 #include "mend.h"
 
-#define NEAR 4096 /* nodes before a second definition among which its original is looked for */
+#define NEAR 4096 /* nodes searched for the original of a duplicate */
 
 typedef struct reading {
   const char *where, *text;
   size_t index;
   bool certain;
-  surg_node *copied; /* the node that `node` is there twice of, or NULL */
+  surg_node *copied; /* the original that `node` duplicates, or NULL */
   surg_node *node;
 } reading;
 
-/* The node near before `n` that computes the same from the same: it is indifferent which of them a
- * name means. NULL: there is none. */
+/* An earlier node, within NEAR, with the same operator, attributes and inputs, so that a name
+ * may refer to either; NULL: none. */
 static surg_node *original(const surg_node *n) {
   if (!n || surg_node_subgraph(n, 0)) return NULL;
   surg_node *a = surg_node_prev(n);
@@ -30,7 +31,7 @@ static surg_node *original(const surg_node *n) {
   return NULL;
 }
 
-/* Of a name that is defined twice by one computation. */
+/* The original of a name defined twice by equal nodes (E113), or NULL. */
 static surg_node *copy_of(const surg_finding *f) {
   const surg_node *made = f->value ? surg_value_producer(f->value, NULL) : NULL;
   return made && strcmp(f->code, "E113") == 0 ? original(made) : NULL;
@@ -42,7 +43,7 @@ static bool is_certain(const mending *k, const surg_finding *f) {
   return copy_of(f) != NULL;
 }
 
-/* The text with single quotes: notes escape double ones. NULL: no memory. */
+/* The text with single quotes, because notes escape double ones. NULL: out of memory. */
 static const char *plain(mending *k, const char *text) {
   char *out = surg_pass_alloc(k->p, strlen(text) + 1), *to = out;
   for (const char *p = text; out && *p; p++) {
@@ -52,7 +53,8 @@ static const char *plain(mending *k, const char *text) {
   return out;
 }
 
-/* The open findings that have a reading; the count. NULL in *out: it failed. */
+/* Collects the open findings for which the loader made an assumption; returns their number. NULL
+ * in *out: failure. */
 static size_t collect(mending *k, reading **out) {
   const size_t count = surg_model_finding_count(k->m);
   reading *list = *out = surg_pass_alloc(k->p, count * sizeof *list);
@@ -69,7 +71,7 @@ static size_t collect(mending *k, reading **out) {
   return n;
 }
 
-/* Gives values the names they had; those that have them, or may not, stay. */
+/* Gives the outputs of n these names where possible. */
 static bool rename_all(surg_node *n, char **names) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     surg_value *v = surg_node_output(n, i);
@@ -86,8 +88,8 @@ static bool has_output(const surg_node *n) {
   return false;
 }
 
-/* The second of two nodes that compute the same has an output of the graph: it takes the place of
- * the first, and its names. */
+/* Removes the first of two equal nodes, because the second one has an output of the graph: the
+ * second moves to its place and gets its names. */
 static bool keep_second(mending *k, surg_node *n, surg_node *first) {
   const size_t count = surg_node_output_count(first);
   char **names = surg_pass_alloc(k->p, (count + 1) * sizeof *names);
@@ -105,7 +107,8 @@ static bool keep_second(mending *k, surg_node *n, surg_node *first) {
   return surg_node_erase(first) == SURG_OK && rename_all(n, names);
 }
 
-/* Only the first of them keeps a name that inputs of bodies may have as well. */
+/* Removes the second of two equal nodes: only the first can keep a name that inputs of bodies
+ * may have too. */
 static bool keep_first(surg_node *n, surg_node *first) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     surg_value *by = surg_node_output(first, i), *old = surg_node_output(n, i);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inputs and outputs of the model, with consent: what is read and never defined becomes an input,
- * of the type that its readers take; what is listed as an output and never made goes. See mend.h.
- */
+/* Repairs inputs and outputs of the model, with consent: a value that is used but not defined
+ * becomes an input of the type that its consumers expect; an output that no node produces is
+ * removed. See mend.h. */
 #include "mend.h"
 
-/* The element type of another input of the node that has the type of input i; 0: not known. */
+/* The element type of another input that must have the type of input i; 0: unknown. */
 static int type_beside(const surg_node *n, const surg_schema *s, size_t i) {
   for (size_t j = 0; j < surg_node_input_count(n); j++) {
     const surg_value *v = surg_node_input(n, j);
@@ -15,7 +15,7 @@ static int type_beside(const surg_node *n, const surg_schema *s, size_t i) {
   return SURG_UNDEFINED;
 }
 
-/* The only element type that a node takes as input i; 0: there are several. */
+/* The only element type that the operator supports for input i; 0: there are several. */
 static int only_type(const surg_schema *s, size_t i) {
   int found = SURG_UNDEFINED;
   for (int d = SURG_FLOAT; d < SURG_DTYPE_COUNT; d++) {
@@ -26,8 +26,8 @@ static int only_type(const surg_schema *s, size_t i) {
   return found;
 }
 
-/* What the readers of an undefined value want: its declared type, else the type of what they read
- * beside it, else the only one that they take. With none of these float, which most inputs are. */
+/* The type for an undefined value: its declared type, else the type of an input beside it, else
+ * the only type its consumers support, else float, the most common one (*guessed). */
 static const surg_type *wanted(mending *k, const surg_value *v, bool *guessed) {
   const surg_type *declared = surg_value_declared_type(v);
   int found = SURG_UNDEFINED;

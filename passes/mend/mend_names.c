@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Order and names: nodes in no order are sorted; of nodes of one name all but the first get
- * another, and so does a value of a body that hides one around it; a graph without a name gets
+/* Repairs order and names: unsorted nodes are sorted; of nodes with one name all but the first
+ * are renamed, and so is a value of a body that hides an outer one; a graph without a name gets
  * one. See mend.h. */
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static bool sort(mending *k, surg_graph *g) {
 
 /* --- nodes --- */
 
-/* A name for the node that no other of its graph has. */
+/* Gives the node a name that is unique in its graph. */
 static bool christen(surg_node *n, size_t number) {
   char name[TEXT];
   surg_graph *g = surg_node_graph(n);
@@ -59,7 +59,7 @@ static bool node_names(mending *k, surg_graph *g) {
 
 /* --- values of bodies --- */
 
-/* Whether `outer` is there already where the body g is run. */
+/* Whether `outer` is produced before the node that contains the body g. */
 static bool is_visible(const surg_value *outer, const surg_graph *g) {
   const surg_node *made = surg_value_producer(outer, NULL);
   while (surg_graph_parent(g) != surg_value_graph(outer)) g = surg_graph_parent(g);

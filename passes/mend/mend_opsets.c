@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The opset of the default domain where it is missing, or older than a node needs. It is certain
- * where every opset that has all nodes, with these inputs and attributes, gives them one meaning.
- * It is looked for on a copy of the model. See mend.h. */
+/* Repairs the opset of the default domain if it is missing, or older than a node needs. It is
+ * certain if all opsets that support every node, with its inputs and attributes, give the nodes
+ * the same meaning. The comparison uses a copy of the model. See mend.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "../util/domains.h"
 #include "mend.h"
 
-/* The newest opset of the ONNX releases that an IR version came with. */
+/* The newest opset of the ONNX releases with an IR version. */
 static int64_t newest_of(int64_t ir) {
   static const uint8_t newest[] = {[3] = 8, 9, 10, 11, 14, 18, 20, 22, 23, 24};
   const int64_t all = surg_schema_newest("");
@@ -20,7 +20,7 @@ static int64_t newest_of(int64_t ir) {
 
 typedef struct scope {
   surg_model *m;
-  surg_function *f; /* NULL: the main graph and what is inside it */
+  surg_function *f; /* NULL: the main graph and its subgraphs */
 } scope;
 
 static surg_node *next_node(const scope *s, surg_node *n) {
@@ -53,7 +53,7 @@ static bool knows_attr(const surg_schema *s, const char *name) {
   return false;
 }
 
-/* Whether the node may be written for that version: by inputs, outputs and names of attributes. */
+/* Whether the node matches that version, by inputs, outputs and names of attributes. */
 static bool is_written_for(const surg_node *n, const surg_schema *s) {
   const size_t in = inputs_of(n), out = surg_node_output_count(n);
   if (!s || surg_schema_deprecated(s)) return false;
@@ -69,7 +69,7 @@ static bool is_written_for(const surg_node *n, const surg_schema *s) {
   return true;
 }
 
-/* Whether any version of ONNX has the operator: else it says nothing about the opset. */
+/* Whether the node matches any version of ONNX; if not, it does not restrict the opset. */
 static bool is_known(const surg_node *n) {
   const int64_t newest = surg_schema_newest("");
   for (int64_t v = newest; v >= 1; v--)
@@ -77,22 +77,22 @@ static bool is_known(const surg_node *n) {
   return false;
 }
 
-/* Whether each node that any opset has may be written for this one. */
+/* The first node that matches some opset but not v, or NULL. */
 static const surg_node *misfit(const scope *s, int64_t v) {
   for (surg_node *n = next_node(s, NULL); n; n = next_node(s, n))
     if (!is_written_for(n, surg_schema_find("", surg_node_op_type(n), v)) && is_known(n)) return n;
   return NULL;
 }
 
-/* Whether the version broadcasts only by attributes that the node does not have: it takes inputs of
- * one shape then, of which all versions give the same. */
+/* Whether opset v broadcasts only by attributes that the node lacks: its inputs then have one
+ * shape, for which all versions compute the same. */
 static bool is_plain(const surg_node *n, int64_t v) {
   const surg_schema *s = surg_schema_find("", surg_node_op_type(n), v);
   return s && knows_attr(s, "broadcast") && !surg_node_attr(n, "broadcast") &&
          !surg_node_attr(n, "axis");
 }
 
-/* The first node that means something else at opset v than at the one in force. */
+/* The first node whose meaning at opset v differs from that at the current opset, or NULL. */
 static const surg_node *differing(const scope *s, int64_t v) {
   for (surg_node *n = next_node(s, NULL); n; n = next_node(s, n))
     if (surg_node_class(n) == SURG_OP_CLASS_BUILTIN && !is_plain(n, v) && !surg_node_fits(n, v))
@@ -100,30 +100,30 @@ static const surg_node *differing(const scope *s, int64_t v) {
   return NULL;
 }
 
-/* --- what to import --- */
+/* --- selecting the opset --- */
 
-/* The newest opset up to `most`, from `least`, that all nodes may be written for; 0: none. */
+/* The newest opset from `least` to `most` that all nodes match; 0: none. */
 static int64_t newest_fit(const scope *s, int64_t least, int64_t most) {
   while (most >= least && misfit(s, most)) most--;
   return most >= least ? most : 0;
 }
 
-/* A copy of the scope with opset v, types inferred; copy.m NULL: it failed. */
+/* A copy of the scope with opset v and types inferred; copy.m is NULL on failure. Free copy.m. */
 static scope copy_at(const mending *k, const surg_function *f, int64_t v) {
   scope s = {surg_model_clone(k->m), NULL};
   for (size_t i = 0; f && s.m && i < surg_model_function_count(k->m); i++)
     if (surg_model_function(k->m, i) == f) s.f = surg_model_function(s.m, i);
   if (!s.m) return s;
   if (set_opset(&s, v) == SURG_OK) {
-    surg_model_open_findings(s.m); /* nodes that the opset cures are those of ONNX again */
+    surg_model_open_findings(s.m); /* updates the class of nodes that the opset makes valid */
     if (surg_model_infer(s.m) == SURG_OK) return s;
   }
   surg_model_free(s.m);
   return (scope){NULL, NULL};
 }
 
-/* The newest opset from `least` to v - 1 that all nodes may be written for, and that gives one of
- * them another meaning than v does; 0: none, -1: it failed. */
+/* The newest opset from `least` to v - 1 that all nodes match and that gives some node another
+ * meaning than v; 0: none, -1: failure. */
 static int64_t contested(const mending *k, const surg_function *f, int64_t v, int64_t least) {
   const scope s = copy_at(k, f, v);
   int64_t other = s.m ? 0 : -1;
@@ -173,7 +173,7 @@ static bool missing(mending *k, const scope *s) {
   return import(k, s, v, e, "the opset import is missing");
 }
 
-/* The oldest opset above the one in force that all nodes may be written for; 0: none. */
+/* The oldest opset above `above` that all nodes match; 0: none. */
 static int64_t oldest_fit(const scope *s, int64_t above) {
   const int64_t newest = surg_schema_newest("");
   int64_t v = above + 1;

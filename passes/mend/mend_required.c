@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Required attributes that are missing: each value that may be meant is given to a copy of the node
- * in a model of its own, and types are inferred. Where one value alone gives what the outputs are
- * declared as, it is set, with consent. See mend.h. */
+/* Repairs missing required attributes: each candidate value is set on a copy of the node in a
+ * separate model, and types are inferred. If exactly one value matches the declared outputs, it
+ * is set, with consent. See mend.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,14 +9,14 @@
 #include "mend.h"
 
 #define MOST_DIMS 16
-#define MOST_BYTES 4096 /* of a constant that inference may look into */
-#define MOST_TRIED 4096 /* values of one attribute */
-#define ALL_TRIED 65536 /* ... of all in one run of the pass */
-#define MOST_INT 64     /* integers that are tried beside the sizes of outputs */
+#define MOST_BYTES 4096 /* of a constant copied for inference */
+#define MOST_TRIED 4096 /* most values tried for one attribute */
+#define ALL_TRIED 65536 /* most values tried in one run of the pass */
+#define MOST_INT 64     /* integers tried besides the sizes of outputs */
 #define IR_VERSION 8
-#define GUESS 55440 /* for a size that is unknown: most numbers divide it */
+#define GUESS 55440 /* stands in for an unknown size; has many divisors */
 
-/* A copy of the node in a model of its own. */
+/* A copy of the node in a separate model. */
 typedef struct twin {
   surg_model *m;
   surg_node *node;
@@ -26,11 +26,11 @@ typedef struct twin {
 typedef struct trial {
   mending *k;
   const surg_node *n; /* the node that lacks the attribute */
-  const char *name;   /* of the attribute */
+  const char *name;   /* name of the attribute */
   twin as_is, sized;
   size_t tried, fit;
-  int64_t items[MOST_DIMS]; /* the last value that fits */
-  size_t count;             /* SIZE_MAX: one integer */
+  int64_t items[MOST_DIMS]; /* the last value that matched */
+  size_t count;             /* SIZE_MAX: a single integer */
 } trial;
 
 /* --- the copy --- */
@@ -54,7 +54,7 @@ static const surg_type *copy_type(surg_model *m, const surg_type *t, bool guess)
   return surg_type_tensor(m, surg_type_dtype(t), dims, surg_type_rank(t));
 }
 
-/* The value of an input of the copy; NULL: it cannot be one. */
+/* The copy of an input: a small constant, else an input of the same type; NULL: impossible. */
 static surg_value *copy_input(twin *t, const surg_value *v) {
   surg_graph *g = surg_model_graph(t->m);
   const surg_tensor *c = surg_value_constant(v);
@@ -103,7 +103,7 @@ static bool copy_attr(surg_node *to, const surg_attr *a) {
   }
 }
 
-/* False: it has no copy, or memory is out; the model's status tells which. */
+/* Copies the node. False: impossible, or out of memory (then the model's status is an error). */
 static bool copy_node(twin *t, const surg_node *n) {
   t->node = surg_graph_add_node(surg_model_graph(t->m), NULL, surg_node_domain(n),
                                 surg_node_op_type(n), surg_node_output_count(n));
@@ -117,7 +117,7 @@ static bool copy_node(twin *t, const surg_node *n) {
   return t->node != NULL;
 }
 
-/* What came of making a copy; SURG_EUNSUPPORTED: there is none. */
+/* Makes the copy and its model; SURG_EUNSUPPORTED: it cannot be copied. Free t->m in any case. */
 static surg_status open_twin(twin *t, const trial *of, bool guessed) {
   const int64_t opset = surg_graph_opset(surg_node_graph(of->n), "");
   t->guessed = guessed;
@@ -127,11 +127,11 @@ static surg_status open_twin(twin *t, const trial *of, bool guessed) {
   return surg_model_status(t->m) == SURG_OK ? SURG_EUNSUPPORTED : surg_model_status(t->m);
 }
 
-/* --- trying --- */
+/* --- trying values --- */
 
 typedef enum fit { UNFIT, FIT, NO_TYPE } fit;
 
-/* Whether the inferred type can be the declared one. */
+/* Whether the inferred type is compatible with the declared one; NO_TYPE: nothing was inferred. */
 static fit fits(const surg_type *declared, const surg_type *got) {
   if (!declared || surg_type_get_kind(declared) != SURG_TYPE_TENSOR) return FIT;
   if (!got) return NO_TYPE;
@@ -148,7 +148,7 @@ static fit fits(const surg_type *declared, const surg_type *got) {
   return FIT;
 }
 
-/* Infers the outputs with a value; false: it failed. */
+/* Infers the outputs of the copy with a value and compares them; false: failure. */
 static bool infer(const trial *t, const twin *with, const int64_t *items, size_t count, fit *out) {
   const surg_status s = count == SIZE_MAX ? surg_node_set_int(with->node, t->name, items[0])
                                           : surg_node_set_ints(with->node, t->name, items, count);
@@ -163,8 +163,8 @@ static bool infer(const trial *t, const twin *with, const int64_t *items, size_t
   return true;
 }
 
-/* Counts the value if outputs can be what they are declared as. A value for which no type follows
- * is possible if one follows for some size of what is unknown. False: it failed. */
+/* Counts the value if the outputs are compatible with their declarations. If no type is
+ * inferred, the value counts if one is inferred with GUESS for unknown sizes. False: failure. */
 static bool try_value(trial *t, const int64_t *items, size_t count) {
   fit how;
   t->tried++;
@@ -197,7 +197,7 @@ static const surg_type *output_type(const trial *t) {
   return ranked(v ? declared_type(v) : NULL);
 }
 
-/* --- values that may be meant --- */
+/* --- candidate values --- */
 
 static bool try_axes_one(trial *t) {
   const surg_type *x = input_type(t);
@@ -220,7 +220,7 @@ static bool try_ints(trial *t) {
   return true;
 }
 
-/* The last `count` sizes of the output. */
+/* Tries the last `count` dimensions of the output. */
 static bool try_sizes(trial *t, size_t count) {
   const surg_type *y = output_type(t);
   int64_t dims[MOST_DIMS];
@@ -230,7 +230,7 @@ static bool try_sizes(trial *t, size_t count) {
   return try_value(t, dims, count);
 }
 
-/* All choices of the axes that the output has more. */
+/* Tries all sets of axes, as many as the output has more than the input. */
 static bool try_axes(trial *t) {
   const surg_type *x = input_type(t), *y = output_type(t);
   if (!x || !y || surg_type_rank(y) <= surg_type_rank(x)) return true;
@@ -241,7 +241,7 @@ static bool try_axes(trial *t) {
     for (size_t i = 0; i < rank; i++)
       if (mask >> i & 1) axes[n++] = (int64_t)i;
     if (n == more && !try_value(t, axes, n)) return false;
-    if (t->tried >= MOST_TRIED) t->fit = MOST_TRIED; /* not all were tried */
+    if (t->tried >= MOST_TRIED) t->fit = MOST_TRIED; /* stop: too many */
   }
   return true;
 }
@@ -255,7 +255,7 @@ static int64_t sum_of(const surg_node *n, const char *name) {
   return sum;
 }
 
-/* All windows that fit into the image. */
+/* Tries all windows that fit into the padded image. */
 static bool try_windows(trial *t) {
   const surg_type *x = input_type(t);
   const size_t n = x && surg_type_rank(x) > 2 ? surg_type_rank(x) - 2 : 0;
@@ -287,7 +287,7 @@ static bool try_all(trial *t, surg_attr_kind kind) {
   return strcmp(t->name, "kernel_shape") == 0 ? try_windows(t) : true;
 }
 
-/* --- setting --- */
+/* --- setting the attribute --- */
 
 static void spell(const trial *t, char *out, size_t size) {
   size_t n = 0;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With consent: a Cast where inputs that must be of one element type are not, and a Reshape where
- * ranks differ by dimensions of one. See mend.h. */
+/* With consent, inserts a Cast where inputs that must have one element type differ, and a
+ * Reshape where ranks differ by dimensions of 1. See mend.h. */
 #include "mend.h"
 
-#define CAST_OPSET 6 /* the first one whose Cast names its type by number */
+#define CAST_OPSET 6 /* the first opset in which Cast names its type by number */
 #define RESHAPE_OPSET 5
 #define MOST_DIMS 16
-#define MOST_INPUTS 256 /* of a node whose types are compared, each with each */
-#define NEAR 8 /* inputs before one that it is compared with: those of one type are neighbours */
+#define MOST_INPUTS 256 /* most inputs of a node whose types are compared pairwise */
+#define NEAR 8 /* preceding inputs that one is compared with; inputs of one type parameter are
+                * neighbours */
 
 static int dtype_of(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
 }
 
-/* The place of an element type among those that arithmetic of frameworks widens to; 0: none. */
+/* The position of an element type in the promotion order of frameworks; 0: none. */
 static int width(int dtype) {
   static const uint8_t order[] = {SURG_BOOL,  SURG_UINT8,   SURG_INT8,     SURG_INT16, SURG_INT32,
                                   SURG_INT64, SURG_FLOAT16, SURG_BFLOAT16, SURG_FLOAT, SURG_DOUBLE};
@@ -23,8 +24,8 @@ static int width(int dtype) {
   return 0;
 }
 
-/* The type that inputs of the type of input i meet in: the widest of those that are computed, else
- * of all; 0: they are of one type, or of some that do not widen. */
+/* The common type of the inputs that must have the type of input i: the widest of the computed
+ * ones, else of all; 0: they agree, or do not promote. */
 static int meeting(const surg_node *n, const surg_schema *s, size_t i) {
   int best = SURG_UNDEFINED;
   bool differ = false, computed = false;
@@ -91,8 +92,7 @@ static const surg_type *fixed(const surg_value *v) {
   return good && surg_type_rank(t) <= MOST_DIMS ? t : NULL;
 }
 
-/* The sizes of a type with leading dimensions of one added or left out, up to `rank`; false: others
- * lead. */
+/* The dimensions of t with leading ones added or removed to reach `rank`; false: others lead. */
 static bool led(const surg_type *t, size_t rank, int64_t *dims) {
   const size_t have = surg_type_rank(t);
   for (size_t i = 0; i + rank < have; i++)
@@ -134,7 +134,7 @@ static size_t rank_of(const surg_value *v) {
                                                                                  : SIZE_MAX;
 }
 
-/* Inputs of Concat take the rank of the first that is computed; those of Gemm are matrices. */
+/* Reshapes inputs of Concat to the rank of the first computed one, and those of Gemm to rank 2. */
 static bool ranks(mending *k, surg_node *n) {
   size_t rank = SIZE_MAX;
   const bool gemm = surg_node_op(n) == SURG_OP_Gemm;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The IR version, and the spelling of opset imports: a missing IR version becomes the one that
- * came with the model's opset; the default domain is spelled in one way; imports of training
- * operators that no node uses go. See mend.h. */
+/* Repairs the IR version and the opset imports: a missing IR version becomes that of the model's
+ * opset; the default domain is spelled one way; unused imports of training domains are removed;
+ * missing imports of other domains are added. See mend.h. */
 #include <string.h>
 
 #include "../util/domains.h"
 #include "../util/missing.h"
 #include "mend.h"
 
-#define FIRST_WITH_WEIGHTS 4 /* the first IR version whose initializers need not be inputs */
+#define FIRST_WITH_WEIGHTS 4 /* first IR version whose initializers need not be inputs */
 #define TEXT 256
 
-/* The IR version that came with an opset of the default domain. */
+/* The IR version of the release with an opset of the default domain. */
 static int64_t ir_of(int64_t opset) {
   static const struct {
     uint8_t opset, ir;
@@ -22,7 +22,7 @@ static int64_t ir_of(int64_t opset) {
   return steps[i].ir;
 }
 
-/* Whether an initializer of the main graph is no input, which IR version 3 does not know. */
+/* Whether an initializer of the main graph is no input, which IR version 3 does not allow. */
 static bool has_own_weights(surg_graph *g) {
   for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
        v = surg_graph_next_initializer(g, v))
@@ -72,7 +72,7 @@ static surg_status set_opset(mending *k, surg_function *f, const char *domain, i
            : surg_model_set_opset(k->m, domain, version);
 }
 
-/* Writes the import of a model or function anew, once, by the short name. */
+/* Writes the import of the default domain of a model or function once, by the short name. */
 static bool respell(mending *k, surg_function *f, size_t count, bool forced) {
   int64_t version = 0;
   bool found = false;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators that ONNX tried and took back, and those that exporters left of their framework:
- * rewritten with consent, by the rules of group `withdrawn` (passes/rules/withdrawn.rules). See
+/* Rewrites operators that ONNX withdrew, and framework operators that exporters left in the
+ * model, with consent, by the rules of group `withdrawn` (passes/rules/withdrawn.rules). See
  * mend.h. */
 #include <string.h>
 
 #include "../util/domains.h"
 #include "mend.h"
 
-#define ATEN "org.pytorch.aten" /* the domain of what PyTorch's exporter left as it was */
+#define ATEN "org.pytorch.aten" /* domain of operators that PyTorch's exporter left */
 
 static bool is_ours(void *user, const surg_rule *r) {
   (void)user;
   return strcmp(surg_rule_group(r), "withdrawn") == 0 || strcmp(surg_rule_domain(r), ATEN) == 0;
 }
 
-/* Exporters before there was the domain wrote the operator without one. */
+/* Sets the domain of an ATen node without one, as old exporters wrote it. */
 static bool name_domain(mending *k, surg_node *n) {
   static const char op[] = "ATen";
   surg_graph *g = surg_node_graph(n);
@@ -29,7 +29,8 @@ static bool name_domain(mending *k, surg_node *n) {
   return true;
 }
 
-/* The rule that rewrites the node; NULL with *why: there are rules, and none matches; else NULL. */
+/* The rule that rewrites the node, or NULL; *why: the reason if there are rules but none
+ * matches. */
 static const surg_rule *rule_for(const mending *k, surg_node *n, const char **why) {
   surg_context *ctx = surg_pass_context(k->p);
   *why = NULL;
@@ -45,7 +46,7 @@ static const surg_rule *rule_for(const mending *k, surg_node *n, const char **wh
   return NULL;
 }
 
-/* Notes what the rules will rewrite; whether there is any. */
+/* Notes which nodes the rules will rewrite; returns whether there are any. */
 static bool announce(mending *k, surg_graph *g) {
   bool any = false;
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {

@@ -169,7 +169,7 @@ static void tell(surg_pass_ctx *p, const surg_node *n, const reasons *all, bool 
     surg_pass_note(p, n, text);
 }
 
-/* The nodes of the named operators before the rewrite, to tell them from nodes that rules made. */
+/* The nodes of the named operators before the rewrite, as opposed to nodes that rules made. */
 typedef struct nodes {
   surg_node **items; /* sorted by address */
   size_t n;

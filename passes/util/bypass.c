@@ -3,7 +3,8 @@
  *
  * An input may replace an output when their known types agree in kind, element type, rank and fixed
  * dimensions. If several inputs qualify, the only one that is not constant is selected. If that is
- * not unique, the node is rejected with a message that names the candidates and the option `map`. */
+ * not unique, the node is rejected with a message that names the candidates and the option `map`.
+ * Constants qualify only if no other input does. */
 #include "bypass.h"
 
 #include <stdio.h>
