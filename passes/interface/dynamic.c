@@ -428,8 +428,7 @@ static bool prove(state *s) {
   bool all = true;
   if (s->n > RANK) return false;
   for (size_t i = 0; i < s->n; i++) sizes[i] = s->keys[i].old;
-  if (run_at(s, sizes, text, sizeof text) != RUNS) return false; /* cannot run on generated
-                                                                  * inputs */
+  if (run_at(s, sizes, text, sizeof text) != RUNS) return false; /* generated inputs fail */
   for (size_t k = 0; k < s->n; k++) {
     outcome o = try_key(s, k, text, sizeof text);
     if (o == RUNS && s->keys[k].axis == 0) o = try_stack(s, k, sizes, text, sizeof text);

@@ -6,7 +6,8 @@
  *   before: (x) => (y) { y, m, v = BatchNormalization <training_mode = 1> (x, s, b, rm, rv) }
  *   after:  (x) => (y) { y = BatchNormalization (x, s, b, rm, rv) }                       inference
  *
- * Needs sorted, types. Keeps sorted. Lossy: the model computes another function, the intended one. */
+ * Needs sorted, types. Keeps sorted. Lossy: the model computes another function, the intended
+ * one. */
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
 

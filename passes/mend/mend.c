@@ -7,7 +7,8 @@
  *   before: <opset_import: ["" : 17]> g (x) => (v, i) <int64 k = {2}> { v, i = TopK (x, k) }
  *   after:  ... <int64[1] k1 = {2}> { v, i = TopK (x, k1) }
  *
- * Works on models with open findings. Needs nothing. Keeps nothing. Exact, or as the notes state. */
+ * Works on models with open findings. Needs nothing. Keeps nothing. Exact, or as the notes
+ * state. */
 #include "mend.h"
 
 #include <stdarg.h>

@@ -14,7 +14,7 @@
 #define ALL_TRIED 65536 /* most values tried in one run of the pass */
 #define MOST_INT 64     /* integers tried besides the sizes of outputs */
 #define IR_VERSION 8
-#define GUESS 55440 /* stands in for an unknown size; has many divisors */
+#define GUESS 55440 /* replaces an unknown size; has many divisors */
 
 /* A copy of the node in a separate model. */
 typedef struct twin {

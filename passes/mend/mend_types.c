@@ -7,8 +7,7 @@
 #define RESHAPE_OPSET 5
 #define MOST_DIMS 16
 #define MOST_INPUTS 256 /* most inputs of a node whose types are compared pairwise */
-#define NEAR 8 /* preceding inputs that one is compared with; inputs of one type parameter are
-                * neighbours */
+#define NEAR 8 /* preceding inputs that one is compared with: those of one type are adjacent */
 
 static int dtype_of(const surg_value *v) {
   const surg_type *t = v ? surg_value_type(v) : NULL;
