@@ -129,7 +129,7 @@ static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
   return result;
 }
 
-/* ---- loop-invariant nodes ------------------------------------------------------------------- */
+/* ---- loop-invariant nodes -------------------------------------------------------------------- */
 
 static bool from_outside(const surg_node *n) {
   bool any = false;

@@ -164,7 +164,7 @@ static surg_pass_result replace(inlining *in, surg_node *n, surg_function *f, su
   return SURG_PASS_CHANGED;
 }
 
-/* ---- functions of the model ----------------------------------------------------------------- */
+/* ---- functions of the model ------------------------------------------------------------------ */
 
 static bool remember_domain(inlining *in, const char *domain) {
   for (size_t i = 0; i < in->n_domains; i++)
@@ -203,7 +203,7 @@ static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next
   return replace(in, n, f, next);
 }
 
-/* ---- operators of the standard -------------------------------------------------------------- */
+/* ---- operators of the standard --------------------------------------------------------------- */
 
 /* Finds the function body of an operator version for an opset; *f is NULL if there is none. The
  * body belongs to a model that `in` owns. */

@@ -77,7 +77,7 @@ static int64_t scan_trips(const surg_node *n, size_t states) {
   return trips;
 }
 
-/* ---- whether to unroll ---------------------------------------------------------------------- */
+/* ---- whether to unroll ----------------------------------------------------------------------- */
 
 /* The number of nodes of a graph and its subgraphs; UINT32_MAX or more if nested too deeply. */
 static uint64_t nodes_of(const surg_graph *g, int depth) {

@@ -22,8 +22,8 @@ typedef struct fold_reason {
   uint64_t nodes;
 } fold_reason;
 
-/* A list of constants to remove once unused; `inputs` of fold_state also leave the graph's
- * inputs. */
+/* A list of constants to erase once unused. Those of `inputs` are listed as inputs of the graph
+ * too (IR version below 4) and are removed at the end of the run. */
 typedef struct fold_dead {
   surg_value **items;
   size_t count, capacity;

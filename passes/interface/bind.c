@@ -104,7 +104,7 @@ static bool parse(int dtype, const char *s, uint64_t *bits) {
   return *bits || strcmp(s, "false") == 0 || strcmp(s, "0") == 0;
 }
 
-/* ---- declared types ------------------------------------------------------------------------- */
+/* ---- declared types -------------------------------------------------------------------------- */
 
 static surg_pass_result refuse(surg_pass_ctx *p, const bound *b, const char *what,
                                const char *detail) {
@@ -197,7 +197,7 @@ static surg_pass_result read_tensor(surg_pass_ctx *p, bound *b, const surg_type 
   return match_shape(p, b, t);
 }
 
-/* ---- reading the options -------------------------------------------------------------------- */
+/* ---- reading the options --------------------------------------------------------------------- */
 
 static surg_pass_result read_bound(surg_pass_ctx *p, const surg_graph *g, size_t i, bound *b) {
   char text[TEXT];

@@ -204,7 +204,7 @@ static surg_status cut(extraction *x, end *e) {
   return s;
 }
 
-/* ---- removing the rest ---------------------------------------------------------------------- */
+/* ---- removing the rest ----------------------------------------------------------------------- */
 
 static bool wanted(const prune *pr, const surg_value *v) {
   const extraction *x = pr->user;

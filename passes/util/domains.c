@@ -147,7 +147,7 @@ static void report_name(surg_pass_ctx *p, const char *spec, bool found) {
 }
 
 void domains_found(surg_pass_ctx *p, const surg_graph *g, const char *spec) {
-  /* No hint: it would differ between graphs, and each line is reported once per text. */
+  /* No hint: it would differ between graphs, and one name would be reported as several. */
   char what[300];
   snprintf(what, sizeof what, "node of '%.200s'", spec);
   surg_pass_named(p, what, has_node(g, spec));
