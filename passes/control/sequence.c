@@ -149,7 +149,7 @@ static surg_value *gathered(surg_node *n, const surg_node *split, int64_t at) {
   return surg_node_output(g, 0);
 }
 
-/* ---- what may change ------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static bool free_to_go(work *w, const surg_node *n) {
   const surg_value *old = surg_node_output(n, 0);
@@ -188,7 +188,7 @@ static surg_pass_result become_number(work *w, surg_node *n, int dtype, int64_t 
   return SURG_PASS_CHANGED;
 }
 
-/* ---- readers --------------------------------------------------------------------------------- */
+/* ---- consumers ------------------------------------------------------------------------------- */
 
 static surg_pass_result at_split(work *w, surg_node *n) {
   assert(w->list.split);

@@ -296,7 +296,7 @@ static bool plain_scale(const surg_node *n) {
  * axes. */
 static bool read_each(const surg_node *n, kind k, const tr_order *in, int64_t *v, size_t *count) {
   const bool pad = k == PAD;
-  if (pad && surg_node_input(n, 3)) return false; /* axes */
+  if (pad && surg_node_input(n, 3)) return false; /* axes input */
   return read_ints(surg_node_input(n, 1), v, 2 * TR_RANK, count) && *count == (pad ? 2 : 1) * in->n;
 }
 

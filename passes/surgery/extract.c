@@ -22,7 +22,7 @@
 /* A value that becomes an input or output of the model. */
 typedef struct end {
   surg_value *value;
-  const char *name; /* a copy */
+  const char *name; /* copied, pass memory */
   const surg_type *type;
 } end;
 

@@ -204,7 +204,7 @@ static surg_pass_result rename_nodes(renaming *r) {
   return SURG_PASS_CHANGED;
 }
 
-/* ---- dims ------------------------------------------------------------------------------------ */
+/* ---- dimensions ------------------------------------------------------------------------------ */
 
 static bool has_dim(const surg_type *t, const char *name) {
   for (; t; t = surg_type_elem(t))
