@@ -85,8 +85,11 @@ static surg__built fixed_indices(surg__builder *b, int64_t first, int64_t n, int
  * a branch that never runs: with `not_zero` false it is replaced by 1, since runtimes reject a
  * constant division by 0 when they load the model. */
 static surg_value *steps_in(surg__builder *b, surg_value *span, surg_value *step, bool not_zero) {
-  if (!not_zero)
-    step = surg__bint_choose(b, op2(b, "Equal", step, surg__bint(b, 0)), surg__bint(b, 1), step);
+  if (!not_zero) {
+    surg_value *one = surg__bint(b, 1); /* first: compilers evaluate arguments in any order */
+    surg_value *none = op2(b, "Equal", step, surg__bint(b, 0));
+    step = surg__bint_choose(b, none, one, step);
+  }
   surg_value *q = op2(b, "Div", op2(b, "Sub", span, surg__bint(b, 1)), step);
   surg_value *some = op2(b, "Less", surg__bint(b, 0), span);
   surg_value *steps = op2(b, "Add", q, surg__bint(b, 1));
