@@ -176,6 +176,23 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   return s == SURG_ENOTFOUND || surg__load_counted(L, s);
 }
 
+/* Whether each of `count` elements of `wide` bytes is a value of `size` bytes that was extended, by
+ * zeros or by its sign. Other bytes are not elements that an exporter wrote wider. */
+static bool extended(surg__loader *L, uint64_t at, uint64_t count, unsigned wide, unsigned size) {
+  for (uint64_t i = 0; i < count; i++) {
+    uint8_t e[8] = {0};
+    if (surg__source_read(L->src, at + i * wide, e, wide) != SURG_OK) return false;
+    const uint8_t sign = e[size - 1] & 0x80 ? 0xff : 0;
+    bool zeros = true, signs = true;
+    for (unsigned k = size; k < wide; k++) {
+      zeros = zeros && e[k] == 0;
+      signs = signs && e[k] == sign;
+    }
+    if (!zeros && !signs) return false;
+  }
+  return true;
+}
+
 /* Of a lenient load: handles raw_data that is larger than required. Elements written wider than
  * their type (as int32 or int64, by exporters without narrower types) have exactly that size. */
 static void read_other_size(surg__loader *L, const payload *data, surg_tensor *t) {
@@ -187,8 +204,8 @@ static void read_other_size(surg__loader *L, const payload *data, surg_tensor *t
   t->defective = true;
   t->data = data->bytes;
   t->view = SURG__VIEW_ABSENT;
-  if (narrow && data->bytes.len % t->count == 0 && wide > size &&
-      (wide == 2 || wide == 4 || wide == 8)) {
+  if (narrow && data->bytes.len % t->count == 0 && wide > size && (wide == 4 || wide == 8) &&
+      extended(L, data->bytes.off, t->count, (unsigned)wide, size)) {
     t->stored = (uint8_t)wide;
     surg__load_about(L, &(surg__defect){.reading = SURG_READING_CERTAIN});
     return;
