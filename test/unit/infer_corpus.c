@@ -147,7 +147,10 @@ int main(int argc, char **argv) {
     else if (!stat(argv[i], &st))
       ftw(argv[i], visit, 16);
   }
-  if (!t.models) return 77;
+  if (!t.models) {
+    puts("no models: the first argument is no folder with a backend suite");
+    return 77;
+  }
   printf(
       "%u models, %u unread, %u values: %u typed, %u ranked, %u symbolic, %u static; of %u "
       "declared static %u\n",

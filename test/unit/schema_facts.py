@@ -79,6 +79,7 @@ def compare(arity, facts, typesets, version):
 def main():
     gen, table_path, facts_path = sys.argv[1:4]
     if not os.path.exists(facts_path):
+        print('%s is missing: nothing to compare with' % os.path.basename(facts_path))
         sys.exit(77)
     sys.path.insert(0, os.path.dirname(os.path.abspath(gen)))
     sys.dont_write_bytecode = True
