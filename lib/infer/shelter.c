@@ -69,7 +69,8 @@ static void put(trial *t, surg_value *v, surg_tensor *c) {
 }
 
 static void finish(trial *t) {
-  for (size_t i = 0; i < t->saved.count; i++) {
+  /* From the last: a value that was saved twice gets back what it had first. */
+  for (size_t i = t->saved.count; i-- > 0;) {
     const saved *s = &t->saved.items[i];
     s->v->scratch = NULL;
     s->v->inferred = s->inferred;
