@@ -111,7 +111,8 @@ void prune_functions(prune *pr) {
       reach(&c, c.edges[e].callee);
   for (size_t i = surg_model_function_count(pr->m); i-- > 0 && !pr->stop;) {
     surg_function *f = surg_model_function(pr->m, i);
-    if (c.members[find(&c, f)].reached || !prune_may(pr)) continue;
+    const size_t at = find(&c, f);
+    if (at == NONE || c.members[at].reached || !prune_may(pr)) continue; /* NONE: f is NULL */
     prune_did(pr, surg_model_remove_function(pr->m, f), "functions");
   }
 }
