@@ -108,7 +108,7 @@ typedef struct step {
   bool wide;             /* it can be evaluated in double */
 } step;
 
-/* Truth values: what may be the other one is turned; t = 0: which may be. */
+/* Booleans: inverts those that may have the other value; t = 0: finds which may. */
 static bool truths(walk *w, const surg__array *a, const double *r, bool turn, bool which,
                    surg__array *out) {
   uint8_t *data = surg__arena_array(w->arena, (size_t)a->count + 1, 1);
@@ -307,7 +307,7 @@ static const uint16_t products[] = {SURG_OP_Conv, SURG_OP_ConvTranspose, SURG_OP
 static const uint16_t of_shapes[] = {SURG_OP_Shape, SURG_OP_Size, SURG_OP_ConstantOfShape,
                                      SURG_OP_EyeLike};
 
-/* Whether every float input may be a double: the operator takes it and gives its type. */
+/* Whether every float input may be a double: the operator accepts it and returns its type. */
 static bool takes_doubles(const step *s) {
   const surg_schema *schema = surg_node_schema(s->n);
   if (!schema || surg_node_op(s->n) == SURG_OP_Cast) return false;

@@ -35,7 +35,7 @@ static surg_finding only(surg_model *m, const char *code, surg_reading reading) 
   return f;
 }
 
-/* The model is cured: it is written, a strict load takes it. Frees it. */
+/* The model is cured: it is written, and a strict load accepts it. Frees it. */
 static surg_model *again(surg_model *m) {
   void *bytes;
   size_t n;

@@ -143,7 +143,7 @@ START_TEST(defects_are_mended) {
 }
 END_TEST
 
-/* A model that nobody can mend: the output has no producer. */
+/* A model that cannot be mended: the output has no producer. */
 START_TEST(invalid_models_are_refused) {
   static const char text[] =
       "<ir_version: 8, opset_import: [\"\" : 17]>\n"
