@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROUNDS 6 /* a repair may make others possible */
+#define ROUNDS 32 /* a repair may make others possible; each guess is followed by a round */
 #define TEXT 1024
 #define SHOWN 20 /* most defects listed when some remain */
 
@@ -24,16 +24,17 @@ typedef struct part {
   bool (*cure)(mending *k);
 } part;
 
-/* Order matters: operators depend on versions and names, types on everything before. */
+/* Order matters: operators depend on versions, names and the types of weights, types on everything
+ * before. */
 static const part parts[] = {
-    {"findings", mend_findings},   {"versions", mend_versions},   {"attributes", mend_attributes},
-    {"bodies", mend_bodies},       {"opsets", mend_opsets},       {"names", mend_names},
-    {"interface", mend_interface}, {"withdrawn", mend_withdrawn}, {"elements", mend_elements},
-    {"types", mend_types},         {"declared", mend_declared},
+    {"findings", mend_findings},     {"versions", mend_versions},   {"declared", mend_defaults},
+    {"attributes", mend_attributes}, {"bodies", mend_bodies},       {"opsets", mend_opsets},
+    {"names", mend_names},           {"interface", mend_interface}, {"withdrawn", mend_withdrawn},
+    {"elements", mend_elements},     {"types", mend_types},         {"declared", mend_declared},
 };
 
 bool mend_allows(const mending *k, surg_exactness e) {
-  return e == SURG_EXACT || surg_pass_allows(k->p, e);
+  return e == SURG_EXACT || (k->guessing && surg_pass_allows(k->p, e));
 }
 
 bool mend_may(mending *k, surg_exactness e) {
@@ -46,6 +47,9 @@ void mend_did(mending *k, const surg_node *at, surg_exactness e, const char *fmt
   va_start(args, fmt);
   vsnprintf(what, sizeof what, fmt, args);
   va_end(args);
+  if (e != SURG_EXACT) k->guessed = true;
+  /* All certain repairs precede the first guess, so what follows one was made possible by it. */
+  if (k->guessed) e = SURG_APPROX;
   snprintf(line, sizeof line, "%s (%s)", what, e == SURG_EXACT ? "exact" : "approx");
   surg_pass_note(k->p, at, line);
   surg_pass_count(k->p, k->family, 1);
@@ -128,9 +132,12 @@ static surg_pass_result check_words(surg_pass_ctx *p) {
   return SURG_PASS_UNCHANGED;
 }
 
-static bool round_of(mending *k) {
+/* Runs the parts in order. A round of guesses ends after the first part that changed the model,
+ * so that certain repairs are made again before the next guess. */
+static bool round_of(mending *k, bool guessing) {
   k->changed = false;
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+  k->guessing = guessing;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && !(guessing && k->changed); i++) {
     if (!chosen(k->p, parts[i].family)) continue;
     k->family = parts[i].family;
     if (!parts[i].cure(k) || surg_model_status(k->m) != SURG_OK) return false;
@@ -144,13 +151,13 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   if (check_words(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   for (int i = 0; i < ROUNDS; i++) {
-    if (!round_of(&k)) return SURG_PASS_FAILED;
+    if (!round_of(&k, false) || (!k.changed && !round_of(&k, true))) return SURG_PASS_FAILED;
     if (!k.changed) break;
     result = SURG_PASS_CHANGED;
   }
   k.last = true;
   k.open = surg_model_open_findings(k.m);
-  if (!round_of(&k)) return SURG_PASS_FAILED;
+  if (!round_of(&k, true)) return SURG_PASS_FAILED;
   k.open = surg_model_open_findings(k.m);
   if (k.open) return give_up(&k);
   return k.changed ? SURG_PASS_CHANGED : result;

@@ -13,8 +13,10 @@ typedef struct mending {
   bool interface;     /* option: may add and remove model inputs and outputs */
   bool last;          /* last round: parts report remaining defects and the reason */
   bool changed;
-  size_t open; /* in the last round: defects with which the model cannot be written */
-  size_t tried; /* attribute values tried so far */
+  bool guessing; /* this round may guess: no certain repair is left */
+  bool guessed;  /* a guess was made: what follows from it is no longer certain */
+  size_t open;   /* in the last round: defects with which the model cannot be written */
+  size_t tried;  /* attribute values tried so far */
 } mending;
 
 /* Whether a repair of the class may be made: it has consent, and --rewrite-limit is not reached.
@@ -49,11 +51,12 @@ bool mend_names(mending *k);      /* missing, repeated or hiding names */
 bool mend_attributes(mending *k); /* attributes of wrong kind or form, or missing */
 /* Sets a missing required attribute if only one value is possible; else notes the reason. */
 bool mend_required(mending *k, surg_node *n, const char *name, surg_attr_kind kind);
-bool mend_bodies(mending *k);     /* inputs of branches, absent inputs and outputs */
-bool mend_interface(mending *k);  /* inputs and outputs of the model */
-bool mend_declared(mending *k);   /* declared types that contradict inference */
-bool mend_elements(mending *k);   /* scalars versus tensors of one element */
-bool mend_types(mending *k);      /* element types and ranks of inputs that differ */
+bool mend_bodies(mending *k);    /* inputs of branches, absent inputs and outputs */
+bool mend_interface(mending *k); /* inputs and outputs of the model */
+bool mend_defaults(mending *k);  /* inputs declared differently from their initializers */
+bool mend_declared(mending *k);  /* declared types that contradict inference */
+bool mend_elements(mending *k);  /* scalars versus tensors of one element */
+bool mend_types(mending *k);     /* element types and ranks of inputs that differ */
 /* Whether inputs of some node that must have one type differ: types inferred from it prove
  * nothing. */
 bool mend_mixes(const surg_model *m);

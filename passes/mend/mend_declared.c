@@ -39,7 +39,7 @@ static bool set(mending *k, surg_value *v, const char *what, const surg_type *ty
   return true;
 }
 
-static bool defaults(mending *k, surg_graph *g) {
+static bool graph_defaults(mending *k, surg_graph *g) {
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     surg_value *v = surg_graph_input(g, i);
     const surg_tensor *t = surg_value_initializer(v);
@@ -48,6 +48,12 @@ static bool defaults(mending *k, surg_graph *g) {
     if (own && !agree(declared, own) && !set(k, v, "initializer", own)) return false;
   }
   return true;
+}
+
+bool mend_defaults(mending *k) {
+  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
+    if (!graph_defaults(k, g)) return false;
+  return surg_model_status(k->m) == SURG_OK;
 }
 
 static bool value(mending *k, surg_value *v, bool mixed) {
@@ -67,7 +73,7 @@ static bool value(mending *k, surg_value *v, bool mixed) {
 }
 
 bool mend_declared(mending *k) {
-  if (!defaults(k, surg_model_graph(k->m)) || surg_model_infer(k->m) != SURG_OK) return false;
+  if (surg_model_infer(k->m) != SURG_OK) return false;
   const bool mixed = mend_mixes(k->m);
   for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
     for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))

@@ -20,7 +20,8 @@ static int64_t newest_of(int64_t ir) {
 
 typedef struct scope {
   surg_model *m;
-  surg_function *f; /* NULL: the main graph and its subgraphs */
+  surg_function *f;   /* NULL: the main graph and its subgraphs */
+  bool lacks_allowed; /* a missing required attribute is a defect of its node, not of the opset */
 } scope;
 
 static surg_node *next_node(const scope *s, surg_node *n) {
@@ -54,7 +55,7 @@ static bool knows_attr(const surg_schema *s, const char *name) {
 }
 
 /* Whether the node matches that version, by inputs, outputs and names of attributes. */
-static bool is_written_for(const surg_node *n, const surg_schema *s) {
+static bool is_written_for(const surg_node *n, const surg_schema *s, bool lacks_allowed) {
   const size_t in = inputs_of(n), out = surg_node_output_count(n);
   if (!s || surg_schema_deprecated(s)) return false;
   if (in < surg_schema_min_inputs(s) || in > surg_schema_max_inputs(s)) return false;
@@ -63,24 +64,27 @@ static bool is_written_for(const surg_node *n, const surg_schema *s) {
     if (!surg_node_input(n, i)) return false;
   for (size_t i = 0; i < surg_node_attr_count(n); i++)
     if (!knows_attr(s, surg_attr_name(surg_node_attr_at(n, i)))) return false;
-  for (size_t i = 0; i < surg_schema_attr_count(s); i++)
+  for (size_t i = 0; !lacks_allowed && i < surg_schema_attr_count(s); i++)
     if (surg_schema_attr_required(s, i) && !surg_node_attr(n, surg_schema_attr_name(s, i)))
       return false;
   return true;
 }
 
+static bool matches(const scope *s, const surg_node *n, int64_t v) {
+  return is_written_for(n, surg_schema_find("", surg_node_op_type(n), v), s->lacks_allowed);
+}
+
 /* Whether the node matches any version of ONNX; if not, it does not restrict the opset. */
-static bool is_known(const surg_node *n) {
-  const int64_t newest = surg_schema_newest("");
-  for (int64_t v = newest; v >= 1; v--)
-    if (is_written_for(n, surg_schema_find("", surg_node_op_type(n), v))) return true;
+static bool is_known(const scope *s, const surg_node *n) {
+  for (int64_t v = surg_schema_newest(""); v >= 1; v--)
+    if (matches(s, n, v)) return true;
   return false;
 }
 
 /* The first node that matches some opset but not v, or NULL. */
 static const surg_node *misfit(const scope *s, int64_t v) {
   for (surg_node *n = next_node(s, NULL); n; n = next_node(s, n))
-    if (!is_written_for(n, surg_schema_find("", surg_node_op_type(n), v)) && is_known(n)) return n;
+    if (!matches(s, n, v) && is_known(s, n)) return n;
   return NULL;
 }
 
@@ -110,7 +114,7 @@ static int64_t newest_fit(const scope *s, int64_t least, int64_t most) {
 
 /* A copy of the scope with opset v and types inferred; copy.m is NULL on failure. Free copy.m. */
 static scope copy_at(const mending *k, const surg_function *f, int64_t v) {
-  scope s = {surg_model_clone(k->m), NULL};
+  scope s = {.m = surg_model_clone(k->m)};
   for (size_t i = 0; f && s.m && i < surg_model_function_count(k->m); i++)
     if (surg_model_function(k->m, i) == f) s.f = surg_model_function(s.m, i);
   if (!s.m) return s;
@@ -119,7 +123,7 @@ static scope copy_at(const mending *k, const surg_function *f, int64_t v) {
     if (surg_model_infer(s.m) == SURG_OK) return s;
   }
   surg_model_free(s.m);
-  return (scope){NULL, NULL};
+  return (scope){.m = NULL};
 }
 
 /* The newest opset from `least` to v - 1 that all nodes match and that gives some node another
@@ -139,28 +143,46 @@ bool mend_opset_certain(const mending *k, const char *text) {
   long long a = 0, b = 0;
   if (!numbers || sscanf(numbers, "versions %lld and %lld", &a, &b) != 2) return false;
   const int64_t high = a > b ? a : b, low = a > b ? b : a;
-  if (high != now || low < 1 || misfit(&(scope){k->m, NULL}, high)) return false;
-  if (misfit(&(scope){k->m, NULL}, low)) return true;
+  if (high != now || low < 1 || misfit(&(scope){.m = k->m}, high)) return false;
+  if (misfit(&(scope){.m = k->m}, low)) return true;
   const scope s = copy_at(k, NULL, high);
   const bool same = s.m && !differing(&s, low);
   surg_model_free(s.m);
   return same;
 }
 
-static bool import(mending *k, const scope *s, int64_t v, surg_exactness e, const char *why) {
+static bool import(mending *k, const scope *s, int64_t v, surg_exactness e, const char *why,
+                   const char *fit) {
   if (!mend_may(k, e)) return true;
   if (set_opset(s, v) != SURG_OK) return false;
-  mend_did(k, NULL, e, "%s: now opset %lld, which has all nodes as they are", why, (long long)v);
+  mend_did(k, NULL, e, "%s: now opset %lld, which %s", why, (long long)v, fit);
+  return true;
+}
+
+/* No opset has all nodes as they are: the newest one that has them once required attributes are
+ * given is a guess. */
+static bool missing_and_lacking(mending *k, const scope *s, int64_t most) {
+  scope lacking = *s;
+  lacking.lacks_allowed = true;
+  const int64_t v = newest_fit(&lacking, 1, most);
+  if (!v) {
+    mend_leaves(k, misfit(s, most), "the opset import is missing, and no opset has all nodes");
+    return true;
+  }
+  if (mend_allows(k, SURG_APPROX))
+    return import(k, s, v, SURG_APPROX, "the opset import is missing",
+                  "has all nodes except for missing attributes");
+  mend_leaves(k, misfit(s, v),
+              "the opset import is missing, and a required attribute; --allow approx selects opset "
+              "%lld, which has all other nodes",
+              (long long)v);
   return true;
 }
 
 static bool missing(mending *k, const scope *s) {
   const int64_t most = newest_of(surg_model_ir_version(k->m));
   const int64_t v = next_node(s, NULL) ? newest_fit(s, 1, most) : most;
-  if (!v) {
-    mend_leaves(k, misfit(s, most), "the opset import is missing, and no opset has all nodes");
-    return true;
-  }
+  if (!v) return missing_and_lacking(k, s, most);
   const int64_t other = contested(k, s->f, v, 1);
   if (other < 0) return surg_model_status(k->m) == SURG_OK;
   const surg_exactness e = other ? SURG_APPROX : SURG_EXACT;
@@ -170,7 +192,7 @@ static bool missing(mending *k, const scope *s) {
         "the opset import is missing, and opsets %lld and %lld give the nodes other meanings; "
         "--allow approx selects the newest of the IR version",
         (long long)other, (long long)v);
-  return import(k, s, v, e, "the opset import is missing");
+  return import(k, s, v, e, "the opset import is missing", "has all nodes as they are");
 }
 
 /* The oldest opset above `above` that all nodes match; 0: none. */
@@ -181,9 +203,15 @@ static int64_t oldest_fit(const scope *s, int64_t above) {
   return v <= newest ? v : 0;
 }
 
+/* The oldest opset above `now` that all nodes match if some node does not match `now`, else 0. */
+static int64_t needed(const scope *s, int64_t now) {
+  return now < surg_schema_newest("") && misfit(s, now) ? oldest_fit(s, now) : 0;
+}
+
 static bool older(mending *k, const scope *s, int64_t now) {
-  const surg_node *needs = misfit(s, now);
-  const int64_t v = needs && now < surg_schema_newest("") ? oldest_fit(s, now) : 0;
+  scope lacking = *s;
+  lacking.lacks_allowed = true;
+  const int64_t strict = needed(s, now), v = strict ? strict : needed(&lacking, now);
   if (!v) return true;
   if (surg_model_infer(k->m) != SURG_OK) return false;
   const surg_node *n = differing(s, v);
@@ -193,11 +221,14 @@ static bool older(mending *k, const scope *s, int64_t now) {
         "a node needs opset %lld, where this one means something else than at %lld, which is "
         "imported",
         (long long)v, (long long)now);
-  return n ? true : import(k, s, v, SURG_EXACT, "a node is newer than the opset import");
+  return n ? true
+           : import(k, s, v, SURG_EXACT, "a node is newer than the opset import",
+                    strict ? "has all nodes as they are"
+                           : "has all nodes except for missing attributes");
 }
 
 static bool one_scope(mending *k, surg_function *f) {
-  const scope s = {k->m, f};
+  const scope s = {.m = k->m, .f = f};
   const int64_t now = opset_of(&s);
   if (surg_model_ir_version(k->m) < 3) return true;
   if (now > 0) return older(k, &s, now);

@@ -317,6 +317,7 @@ static bool give(mending *k, surg_node *n, const trial *t) {
 bool mend_required(mending *k, surg_node *n, const char *name, surg_attr_kind kind) {
   trial t = {.k = k, .n = n, .name = name};
   surg_status s = SURG_EUNSUPPORTED;
+  if (!k->guessing) return true; /* a value that is found is a guess */
   if (k->tried < ALL_TRIED && !*surg_node_domain(n) &&
       surg_graph_opset(surg_node_graph(n), "") > 0 && !surg_node_subgraph(n, 0)) {
     s = open_twin(&t.as_is, &t, false);
