@@ -8,7 +8,7 @@
 
 static const char *const severities[] = {
     [SURG_NOTE] = "note", [SURG_WARNING] = "warning", [SURG_ERROR] = "error"};
-_Static_assert(SURG_COUNT(severities) == SURG_ERROR + 1, "a word for each severity");
+_Static_assert(CLI_COUNT(severities) == SURG_ERROR + 1, "a word for each severity");
 
 bool report_lines(const report *r) {
   return r->out->form != FORM_TEXT;
@@ -172,8 +172,8 @@ static json_t *result_json(const report *r, surg_severity severity, const char *
   json_t *properties = json_pack("{s:s}", "hint", rule->hint);
   if (pass) json_object_set_new(properties, "pass", json_string(pass));
   return json_pack("{s:s, s:I, s:s, s:o, s:[o], s:o}", "ruleId", code, "ruleIndex",
-                   (json_int_t)rule_index(code), "level", severities[severity],
-                   "message", message_json(where, text), "locations", at, "properties", properties);
+                   (json_int_t)rule_index(code), "level", severities[severity], "message",
+                   message_json(where, text), "locations", at, "properties", properties);
 }
 
 static json_t *rules_json(void) {
@@ -229,8 +229,8 @@ static void tell(report *r, surg_severity severity, const char *code, const char
       break;
     default:
       cli_put(stdout, r->path);
-      printf(": %s: %s%s%s [%s]\n", severities[severity], where ? where : "",
-             where ? ": " : "", text, code);
+      printf(": %s: %s%s%s [%s]\n", severities[severity], where ? where : "", where ? ": " : "",
+             text, code);
   }
 }
 

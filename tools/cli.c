@@ -4,16 +4,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <onnxsurg/check.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/context.h"
-#include "base/diag.h"
-#include "pass/pass.h"
 
 int cli_worse(int a, int b) {
   if (a == EXIT_UNKNOWN) return b == EXIT_DONE ? a : b;
@@ -96,7 +93,7 @@ surg_status cli_load_any(surg_context *ctx, const cli_common *common, const char
 surg_status cli_load(surg_context *ctx, const cli_common *common, const char *path,
                      surg_model **out) {
   surg_status s = cli_load_any(ctx, common, path, out);
-  if (s == SURG_OK) s = surg__refuse_defects(*out);
+  if (s == SURG_OK) s = surg_model_require_valid(*out);
   if (s == SURG_OK) return s;
   surg_model_free(*out);
   *out = NULL;
@@ -104,9 +101,12 @@ surg_status cli_load(surg_context *ctx, const cli_common *common, const char *pa
 }
 
 bool cli_out_of_memory(surg_context *ctx) {
-  if (ctx->alloc_status == SURG_OK) return false;
-  surg__oom(ctx, "onnxsurg");
-  return true;
+  if (surg_context_memory_status(ctx) != SURG_OK) {
+    surg_context_report_memory(ctx, "onnxsurg");
+    return true;
+  }
+  if (cli_text_failed()) cli_no_memory();
+  return cli_text_failed();
 }
 
 bool cli_real(const char *text, double *out) {
@@ -125,9 +125,9 @@ bool cli_number(const char *text, uint64_t *out) {
   errno = 0;
   unsigned long long n = strtoull(text, &end, 10);
   if (errno) return false;
-  for (size_t i = 0; i < SURG_COUNT(units); i++) {
+  for (size_t i = 0; i < CLI_COUNT(units); i++) {
     if (strcmp(end, units[i].suffix) != 0) continue;
-    return surg__mul_u64(n, 1ull << units[i].shift, out);
+    return !__builtin_mul_overflow((uint64_t)n, 1ull << units[i].shift, out);
   }
   return false;
 }
@@ -160,6 +160,12 @@ int cli_usage(const char *fmt, ...) {
   return EXIT_USAGE;
 }
 
+void cli_warn(const cli_common *common, const char *where, const char *text) {
+  if (common->quiet) return;
+  cli_progress_clear();
+  fprintf(stderr, "%s: warning: %s\n", where, text);
+}
+
 int cli_no_memory(void) {
   fprintf(stderr, "onnxsurg: error: out of memory\n");
   return EXIT_LIMIT;
@@ -184,7 +190,7 @@ static int bad_option(char **argv, const struct option *known) {
   char word[128];
   snprintf(word, sizeof word, "%s", given + strspn(given, "-"));
   word[strcspn(word, "=")] = 0;
-  const char *near = optopt ? NULL : surg__nearest(word, known, n, option_at);
+  const char *near = optopt ? NULL : surg_nearest_name(word, known, n, option_at);
   fprintf(stderr, "onnxsurg: error: unknown option ");
   cli_put(stderr, given);
   if (near) fprintf(stderr, ": did you mean --%s?", near);
@@ -193,15 +199,9 @@ static int bad_option(char **argv, const struct option *known) {
 }
 
 char *cli_escaped(const char *text, size_t max) {
-  surg_context *ctx = surg_context_new(NULL);
-  if (!ctx) return NULL;
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  surg__buf_escape(&b, text, strlen(text), max);
-  char *copy = b.failed ? NULL : strdup(b.p ? b.p : "");
-  surg__buf_free(&b);
-  surg_context_free(ctx);
-  return copy;
+  cli_text t = {0};
+  cli_text_escape(&t, text, max);
+  return cli_text_give(&t);
 }
 
 void cli_put(FILE *f, const char *text) {
@@ -223,26 +223,6 @@ void cli_print_json(json_t *j) {
   json_dumpf(j, stdout, JSON_INDENT(2));
   putchar('\n');
   json_decref(j);
-}
-
-void cli_put_wrapped(surg__buf *b, const char *text, size_t start, size_t indent) {
-  size_t at = start;
-  bool first = true;
-  while (*text) {
-    const size_t n = strcspn(text, " ");
-    if (!first && at + 1 + n > CLI_WIDTH) {
-      surg__buf_printf(b, "\n%*s", (int)indent, "");
-      at = indent;
-      first = true;
-    }
-    if (!first) surg__buf_putc(b, ' ');
-    surg__buf_put(b, text, n);
-    at += n + !first;
-    first = false;
-    text += n;
-    text += strspn(text, " ");
-  }
-  surg__buf_putc(b, '\n');
 }
 
 const char *cli_base_name(const char *path) {
@@ -287,7 +267,7 @@ int cli_need_folder(const char *dir, const char *option, bool make) {
  * accepted. */
 static int write_error(int last) {
   static const int of_writes[] = {ENOSPC, EDQUOT, EFBIG, EIO, EPIPE, EBADF};
-  for (size_t i = 0; i < SURG_COUNT(of_writes); i++)
+  for (size_t i = 0; i < CLI_COUNT(of_writes); i++)
     if (last == of_writes[i]) return last;
   struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
   return poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP) ? EPIPE : EIO;
@@ -335,8 +315,8 @@ static int common_option(cli_common *c, int option, const char *argument) {
         return cli_usage("--max-memory expects bytes, such as 512MiB");
       return EXIT_DONE;
     case OPT_MAX_DEPTH:
-      if (!cli_number(argument, &n) || n < 1 || n > SURG_LIMIT_DEPTH_MOST)
-        return cli_usage("--max-depth expects 1 to %u", SURG_LIMIT_DEPTH_MOST);
+      if (!cli_number(argument, &n) || n < 1 || n > SURG_DEPTH_MOST)
+        return cli_usage("--max-depth expects 1 to %u", SURG_DEPTH_MOST);
       c->max_depth = (uint32_t)n;
       return EXIT_DONE;
     case OPT_TIMEOUT:

@@ -5,11 +5,17 @@
 
 #include <getopt.h>
 #include <jansson.h>
+#include <onnxsurg/context.h>
+#include <onnxsurg/names.h>
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/repair.h>
+#include <onnxsurg/run.h>
 #include <stdio.h>
 
-#include "base/base.h"
+#include "text.h"
+
+#define CLI_COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define CLI_NAME_PRINT 120u /* most bytes of a name that are printed */
 
 enum {
   EXIT_DONE = 0,
@@ -60,16 +66,14 @@ bool cli_real(const char *text, double *out);
 int cli_worse(int a, int b);
 /* Prints a usage error that ends in "try `onnxsurg --help`". Returns EXIT_USAGE. */
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* Prints "WHERE: warning: TEXT" unless --quiet is given. `text` is escaped already. */
+void cli_warn(const cli_common *common, const char *where, const char *text);
 /* Prints an out-of-memory error. Returns EXIT_LIMIT. */
 int cli_no_memory(void);
 /* Writes untrusted text to a stream, escaped. */
 void cli_put(FILE *f, const char *text);
 /* The escaped text of at most `max` bytes (0: all), for the caller to free. NULL: out of memory. */
 char *cli_escaped(const char *text, size_t max);
-/* Prints `text` word-wrapped to CLI_WIDTH columns, with a final newline. The first line starts
- * at column `start`; the others are indented. */
-#define CLI_WIDTH 80
-void cli_put_wrapped(surg__buf *b, const char *text, size_t start, size_t indent);
 /* A JSON string. Bytes that are not UTF-8 (only paths contain them) are escaped. */
 json_t *cli_text_json(const char *text);
 /* Prints a JSON value and frees it. */
@@ -106,9 +110,6 @@ void cli_progress_stop(void);
 #define CLI_RUN_TURNS (UINT64_C(1) << 24)  /* loop iterations per run, all loops together */
 #define CLI_CHECK_WORK (UINT64_C(1) << 36) /* as above, for commands with many runs */
 #define CLI_CHECK_TURNS (UINT64_C(1) << 20)
-/* The budgets of a proof by runs, as initializers of a surg__proof_options. */
-#define CLI_PROOF_BUDGET \
-  .max_bytes = CLI_RUN_BYTES, .max_work = CLI_CHECK_WORK, .max_turns = CLI_CHECK_TURNS
 #define CLI_RUN_MEMORY (UINT64_C(8) << 30) /* memory limit of a run; live values count */
 
 /* The values of `--dim NAME=N`. Names point into the argument strings. cli_dim_of is a
@@ -130,14 +131,15 @@ int cli_read_text(const char *path, size_t most, char **text, size_t *n);
 int cli_schemas_load(surg_context *ctx, const char *path);
 /* Loads all --schema files into a context that cli_context did not create. */
 int cli_schemas(surg_context *ctx, const cli_common *common);
+/* Appends a word as a pipeline spells it. `word` NULL: as if memory ran out. */
+void cli_put_word(surg_context *ctx, cli_text *to, const char *word);
 /* Appends to pipeline text the passes for `--opset N` and `--opset DOMAIN=N`, and the one for
  * `--ir` (`ir`, or NULL). Returns EXIT_USAGE after printing an error. */
-int cli_moves(surg__buf *to, const char *const *opsets, size_t n, const char *ir);
-struct surg__run_options;
+int cli_moves(surg_context *ctx, cli_text *to, const char *const *opsets, size_t n, const char *ir);
 /* Applies `--external-data NAME`. */
 int cli_take_external(surg_save_options *save, const char *name);
 /* Applies `--allow CLASS`. */
-int cli_take_allow(struct surg__run_options *run, const char *word);
+int cli_take_allow(surg_run_options *run, const char *word);
 /* Loads rewrite rules into the context. Returns EXIT_DONE, or another exit code after printing
  * an error. */
 int cli_rules_load(surg_context *ctx, const char *path);
@@ -184,7 +186,7 @@ int cli_words_take(cli_words *w, const char *word); /* or EXIT_LIMIT, with an er
 bool cli_is_size(const char *dim);
 /* Appends the pass `freeze` that fixes the sizes in `dims` and `shapes` (of --input-shape), or
  * nothing if there are none. Returns EXIT_DONE, or another exit code after printing an error. */
-int cli_sizes(surg__buf *to, const cli_words *dims, const cli_words *shapes);
+int cli_sizes(surg_context *ctx, cli_text *to, const cli_words *dims, const cli_words *shapes);
 
 /* Returned by `take` when the option completes the command, as --help does. */
 #define CLI_STOP (-2)

@@ -6,7 +6,6 @@
 #include "check_target.h"
 #include "findings.h"
 #include "outlook.h"
-#include "pass/pass.h"
 
 static const char help[] =
     "usage: onnxsurg check [--strict] [--target T] [--json|--sarif] IN...\n"
@@ -16,8 +15,7 @@ static const char help[] =
     "  --target T          also check whether engine T supports the model, and\n"
     "                      suggest cures; `onnxsurg targets` lists engines\n"
     "  --targets all|A,B   table: which engines support the model as it is, and after\n"
-    "                      a repair\n"
-    JUDGING_HELP
+    "                      a repair\n" JUDGING_HELP
     "  --quiet             print errors only\n"
     "  --json              print the findings of all files as one JSON object\n"
     "  --sarif             print SARIF 2.1.0, for code scanning\n"
@@ -44,7 +42,7 @@ typedef struct checking {
   bool strict;
   const char *target_name, *targets;
   const char *opset; /* argument of --opset; NULL: not given */
-  surg__run_options run;
+  surg_run_options run;
   output out;
 } checking;
 
@@ -52,7 +50,7 @@ typedef struct checked {
   report r;
   const surg_target *target;
   target_tally all;
-  bool blocked; /* --opset: the conversion is not possible */
+  bool blocked;     /* --opset: the conversion is not possible */
   const char *code; /* of the last loading error, only with a target; NULL: none */
   char *where, *text;
 } checked;
@@ -83,29 +81,25 @@ static void found(void *user, const finding *f) {
 
 /* Converts a clone of the model to the opset of --opset and reports what prevents it (E135). */
 static surg_status try_move(checking *c, findings *f) {
-  surg_context *ctx = f->ctx;
-  surg__pipeline *p = NULL;
-  surg__run_report told = {.ctx = ctx};
-  surg__buf text;
-  surg__buf_init(&text, ctx);
-  surg_status s = cli_moves(&text, &c->opset, 1, NULL) == EXIT_DONE ? SURG_OK : SURG_EUSAGE;
-  if (s == SURG_OK && (!surg_context_passes(ctx) || text.failed)) s = SURG_ENOMEM;
-  if (s == SURG_OK) s = surg__pipeline_parse(ctx, text.p, "--opset", &p);
+  cli_text text = {0};
+  surg_pipeline *p = NULL;
+  surg_status s = cli_moves(f->ctx, &text, &c->opset, 1, NULL) == EXIT_DONE ? SURG_OK : SURG_EUSAGE;
+  if (s == SURG_OK && text.failed) s = SURG_ENOMEM;
+  if (s == SURG_OK) s = surg_pipeline_parse(f->ctx, cli_text_of(&text), "--opset", &p);
   c->run.dry_run = true;
   f->code = "E135";
-  if (s == SURG_OK) s = surg__run(&f->m, p, &c->run, &told);
+  if (s == SURG_OK) s = surg_pipeline_run(p, &f->m, &c->run, NULL);
   f->code = NULL;
-  surg__run_report_free(&told);
-  surg__pipeline_free(p);
-  surg__buf_free(&text);
+  surg_pipeline_free(p);
+  cli_text_free(&text);
   return s;
 }
 
 /* Reports the findings in the loaded model. */
 static surg_status examine(checking *c, findings *f, checked *file) {
-  surg_status s = c->target ? check_target(&file->r, c->target, c->target_name, &c->common, f,
-                                           &file->all)
-                            : findings_look(f);
+  surg_status s = c->target
+                      ? check_target(&file->r, c->target, c->target_name, &c->common, f, &file->all)
+                      : findings_look(f);
   if (c->opset && !f->partial && s == SURG_OK) s = try_move(c, f);
   return s;
 }
@@ -124,7 +118,7 @@ static int code_of(const checking *c, const checked *file) {
 static surg_status look_ahead(const checking *c, const findings *f, checked *file) {
   report *r = &file->r;
   outlook o;
-  surg__buf b;
+  cli_text b = {0};
   const size_t errors = r->counts[SURG_ERROR];
   const bool wanted = c->target ? f->partial && errors : errors || r->counts[SURG_WARNING];
   if (!wanted || c->out.quiet || c->out.form == FORM_SARIF || c->opset) return SURG_OK;
@@ -134,13 +128,12 @@ static surg_status look_ahead(const checking *c, const findings *f, checked *fil
     r->mend = outlook_json(&o);
     return SURG_OK;
   }
-  surg__buf_init(&b, f->ctx);
   outlook_put(&b, &o, r->path);
   if (b.n && !b.failed) {
     cli_put(stdout, r->path);
     printf(": %.*s\n", (int)b.n, b.p);
   }
-  surg__buf_free(&b);
+  cli_text_free(&b);
   return SURG_OK;
 }
 
@@ -224,7 +217,7 @@ int cmd_check(int argc, char **argv) {
       JUDGING_OPTIONS,
       CLI_COMMON_OPTIONS,
       {0}};
-  checking c = {.out = {.most = SURG_LIMIT_FINDINGS}};
+  checking c = {.run = {.size = sizeof(surg_run_options)}, .out = {.most = SURG_LIMIT_FINDINGS}};
   int code;
   const cli_command command = {options, NULL, help, take, &c, &c.common};
   if (!cli_options(argc, argv, &command, &code)) return code;

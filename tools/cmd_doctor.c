@@ -19,8 +19,7 @@ static const char help[] =
     "cures the fault. Writes nothing.\n"
     "  --target T          engine; `onnxsurg targets` lists them\n"
     "  --error TEXT        message of the engine: text, a file, or - (standard input)\n"
-    "  --messages FILE     load further messages of importers (doc/messages.md)\n"
-    JUDGING_HELP
+    "  --messages FILE     load further messages of importers (doc/messages.md)\n" JUDGING_HELP
     "  --json              print JSON\n"
     "exit codes: 0 no problem found, 1 problem found, 2 usage error, 3 file error,\n"
     "4 limit; with --target and no other problem: 1 unsupported, 6 support unknown\n";
@@ -28,8 +27,20 @@ static const char help[] =
 enum { OPT_TARGET = OPT_OWN, OPT_ERROR, OPT_MESSAGES };
 
 typedef enum row_id {
-  R_MESSAGE, R_LOADS, R_VALID, R_TYPES, R_DYNAMIC, R_VERSIONS, R_CUSTOM, R_OPS, R_FLOW, R_DTYPES,
-  R_CONSTANT, R_TRAINING, R_TIDY, ROWS
+  R_MESSAGE,
+  R_LOADS,
+  R_VALID,
+  R_TYPES,
+  R_DYNAMIC,
+  R_VERSIONS,
+  R_CUSTOM,
+  R_OPS,
+  R_FLOW,
+  R_DTYPES,
+  R_CONSTANT,
+  R_TRAINING,
+  R_TIDY,
+  ROWS
 } row_id;
 
 static const struct row_info {
@@ -50,7 +61,7 @@ static const struct row_info {
     [R_TRAINING] = {"training mode", "export after model.eval(), or --pass inference"},
     [R_TIDY] = {"tidy", "--pass prune"},
 };
-_Static_assert(SURG_COUNT(infos) == R_TIDY + 1, "a title for each row");
+_Static_assert(CLI_COUNT(infos) == R_TIDY + 1, "a title for each row");
 
 typedef struct row {
   size_t open, notes;
@@ -67,8 +78,8 @@ typedef struct doctor {
   surg_target *t;
   findings model;
   row rows[ROWS];
-  row_id now; /* row for objections of the target built for the current question */
-  surg__buf passes; /* passes that fix the open problems, each once */
+  row_id now;          /* row for objections of the target built for the current question */
+  cli_text passes;     /* passes that fix the open problems, each once */
   int opset;           /* lowest opset with all operators that are too new; 0: none is */
   char opset_pass[32]; /* the pass that converts the model to it */
   outlook mend;        /* result of trying `mend` */
@@ -100,7 +111,7 @@ static row_id row_of_code(const char *code) {
              {"E103 E104 W220", R_CUSTOM},
              {"E201 E202 E203 E204 E205 E208 E209 W206 W207 W211 W213", R_TYPES},
              {"N307", R_DYNAMIC}};
-  for (size_t i = 0; i < SURG_COUNT(map); i++)
+  for (size_t i = 0; i < CLI_COUNT(map); i++)
     if (strstr(map[i].codes, code)) return map[i].id;
   return code[0] == 'E' ? R_VALID : R_TIDY;
 }
@@ -112,7 +123,7 @@ static void take_pass(doctor *d, const char *pass) {
   const size_t n = strlen(pass);
   for (size_t i = 0; i + n <= d->passes.n; i++)
     if (!memcmp(d->passes.p + i, pass, n)) return;
-  surg__buf_printf(&d->passes, "%s%s", d->passes.n ? "," : "", pass);
+  cli_text_printf(&d->passes, "%s%s", d->passes.n ? "," : "", pass);
 }
 
 /* For a finding about an operator that is newer than the imported opset: the pass that converts
@@ -144,7 +155,7 @@ static row_id row_of_fact(const char *code) {
     row_id id;
   } map[] = {{"E401", R_VERSIONS}, {"E402", R_VERSIONS}, {"E405", R_DTYPES}, {"E406", R_CONSTANT},
              {"E410", R_DYNAMIC},  {"E411", R_CUSTOM},   {"E412", R_CUSTOM}};
-  for (size_t i = 0; i < SURG_COUNT(map); i++)
+  for (size_t i = 0; i < CLI_COUNT(map); i++)
     if (!strcmp(map[i].code, code)) return map[i].id;
   return R_OPS;
 }
@@ -179,7 +190,7 @@ static const struct question {
 static void answered(void *user, const surg_objection *o) {
   doctor *d = user;
   if (o->verdict != SURG_UNSUPPORTED || !o->fact || !o->node) return;
-  for (size_t i = 0; i < SURG_COUNT(questions); i++)
+  for (size_t i = 0; i < CLI_COUNT(questions); i++)
     if (questions[i].id == d->now) note(d, d->now, questions[i].open, o->where, o->text, NULL);
 }
 
@@ -200,19 +211,20 @@ static void look_at_inputs(doctor *d) {
     const surg_value *v = surg_graph_input(g, i);
     const surg_type *t = surg_value_declared_type(v);
     if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue;
-    surg__buf b;
-    surg__buf_init(&b, d->ctx);
-    surg__buf_printf(&b, "input \"%s\" is ", surg_value_name(v));
-    surg__check_put_type(&b, t);
-    surg__buf_putc(&b, 0);
-    if (!surg_type_static(t, NULL) && !b.failed) note(d, R_DYNAMIC, false, NULL, b.p, NULL);
-    surg__buf_free(&b);
+    cli_text b = {0};
+    char *type = NULL;
+    const surg_status s = surg_type_text(d->ctx, t, &type);
+    cli_text_printf(&b, "input \"%s\" is ", surg_value_name(v));
+    cli_text_take(&b, d->ctx, s, type);
+    if (!surg_type_static(t, NULL) && !b.failed)
+      note(d, R_DYNAMIC, false, NULL, cli_text_of(&b), NULL);
+    cli_text_free(&b);
   }
 }
 
 static surg_status examine(doctor *d) {
   surg_status s = findings_look(&d->model);
-  for (size_t i = 0; i < SURG_COUNT(questions) && s == SURG_OK; i++) s = ask(d, &questions[i]);
+  for (size_t i = 0; i < CLI_COUNT(questions) && s == SURG_OK; i++) s = ask(d, &questions[i]);
   if (s == SURG_OK && d->t) s = surg_target_judge(d->t, d->model.m, objected, d, NULL);
   if (s == SURG_OK) look_at_inputs(d);
   return s;
@@ -223,11 +235,13 @@ static surg_status examine(doctor *d) {
 static void explained(void *user, const surg_explanation *e) {
   doctor *d = user;
   size_t seen = 0;
-  const surg_status s = d->model.m ? surg_explanation_look(e, d->model.m, NULL, NULL, &seen)
-                                   : SURG_ENOTFOUND;
+  const surg_status s =
+      d->model.m ? surg_explanation_look(e, d->model.m, NULL, NULL, &seen) : SURG_ENOTFOUND;
   char text[400];
   snprintf(text, sizeof text, "%.300s%s", e->cause,
-           s != SURG_OK ? "" : seen ? " (so it is here)" : " (not so here, or not any more)");
+           s != SURG_OK ? ""
+           : seen       ? " (so it is here)"
+                        : " (not so here, or not any more)");
   note(d, R_MESSAGE, seen || s != SURG_OK, e->op, text, e->n_passes ? "" : NULL);
   if (seen && e->n_passes) take_pass(d, e->passes[0]);
 }
@@ -250,13 +264,11 @@ static int hear_error(doctor *d) {
 
 /* --- output --- */
 
-static void put_line(surg_context *ctx, const char *title, const char *text) {
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  surg__buf_printf(&b, "%-18s", title);
-  cli_put_wrapped(&b, text, 18, 18);
-  if (!b.failed) fwrite(b.p, 1, b.n, stdout);
-  surg__buf_free(&b);
+static void put_line(const char *title, const char *text) {
+  cli_text b = {0};
+  cli_text_printf(&b, "%-18s", title);
+  cli_text_wrap(&b, text, 18, 18);
+  cli_text_print(&b);
 }
 
 /* The state of a row without findings. If loading reported errors, the invalid parts were not
@@ -279,20 +291,19 @@ static void print_row(const doctor *d, row_id id) {
   char more[64] = "";
   const size_t n = r->first_open ? r->open : r->notes;
   if (!r->first) {
-    if (id != R_MESSAGE)
-      put_line(d->ctx, infos[id].title, state_without(d, id));
+    if (id != R_MESSAGE) put_line(infos[id].title, state_without(d, id));
     return;
   }
   if (n > 1) snprintf(more, sizeof more, " (and %zu more)", n - 1);
   char *text = NULL;
   if (asprintf(&text, "%s %s%s", r->open ? "open:" : "note:", r->first, more) < 0) return;
-  put_line(d->ctx, infos[id].title, text);
+  put_line(infos[id].title, text);
   free(text);
   const bool pass = r->pass && r->pass[0] && !d->model.partial;
   const char *cure = pass ? r->pass : is_mended(d, id) ? "onnxsurg mend" : infos[id].cure;
   if (!r->open || !cure) return;
   if (asprintf(&text, "cure: %s%s", pass ? "--pass " : "", cure) < 0) return;
-  put_line(d->ctx, "", text);
+  put_line("", text);
   free(text);
 }
 
@@ -333,19 +344,18 @@ static surg_status judge(doctor *d, quiet_model *q, verdict *v, const verdict **
 }
 
 static void print_mend(const doctor *d) {
-  surg__buf b;
-  surg__buf_init(&b, d->ctx);
+  cli_text b = {0};
   outlook_put(&b, &d->mend, d->in);
   if (!b.failed) printf("  %.*s\n", (int)b.n, b.p);
-  surg__buf_free(&b);
+  cli_text_free(&b);
 }
 
 static void print_findings(doctor *d, const verdict *known, size_t open) {
-  const bool passes = d->passes.n > 1;
+  const bool passes = d->passes.n > 0;
   if (d->common.json) {
     json_t *j =
         json_pack("{s:i,s:o,s:I,s:o,s:s}", "schema", 1, "file", cli_text_json(d->in), "open",
-                  (json_int_t)open, "points", rows_json(d), "passes", passes ? d->passes.p : "");
+                  (json_int_t)open, "points", rows_json(d), "passes", cli_text_of(&d->passes));
     if (known) json_object_set_new(j, "target", verdict_json(known, d->t));
     if (d->mend.kind != OUTLOOK_NONE) json_object_set_new(j, "mend", outlook_json(&d->mend));
     cli_print_json(j);
@@ -376,7 +386,6 @@ static int conclude(doctor *d) {
   int code = cli_exit_code(look_ahead(d));
   if (code == EXIT_DONE) code = cli_exit_code(judge(d, &q, &v, &known));
   if (d->opset) take_pass(d, d->opset_pass);
-  surg__buf_putc(&d->passes, 0);
   if (code == EXIT_DONE && d->passes.failed) code = cli_no_memory();
   if (code == EXIT_DONE) {
     const size_t open = open_points(d);
@@ -393,13 +402,12 @@ static int consult(doctor *d) {
   if (d->target_name) d->t = cli_target(d->ctx, d->target_name, &code);
   if (code != EXIT_DONE) return code;
   if (judging_apply(&d->how, d->t) != SURG_OK) return cli_no_memory();
-  surg__buf_init(&d->passes, d->ctx);
   d->model.fn = found;
   d->model.user = d;
   code = findings_open(&d->model, &d->common, d->in);
   if (code > EXIT_MODEL && !d->model.m) return code;
   surg_status s = d->model.m ? examine(d) : SURG_OK;
-  code = s == SURG_OK ? EXIT_DONE
+  code = s == SURG_OK                                      ? EXIT_DONE
          : s == SURG_ENOMEM && !surg_context_error(d->ctx) ? cli_no_memory()
                                                            : cli_exit_code(s);
   if (code == EXIT_DONE && d->error) code = hear_error(d);
@@ -434,7 +442,7 @@ int cmd_doctor(int argc, char **argv) {
   code = d.ctx ? consult(&d) : EXIT_LIMIT;
   findings_close(&d.model);
   for (row_id id = R_MESSAGE; id < ROWS; id++) free(d.rows[id].first);
-  if (d.ctx) surg__buf_free(&d.passes);
+  cli_text_free(&d.passes);
   surg_target_free(d.t);
   judging_free(&d.how);
   surg_context_free(d.ctx);

@@ -30,10 +30,13 @@ typedef struct explaining {
   const char *target, *messages, *in;
   surg_context *ctx;
   findings model; /* the model IN */
-  SURG_VEC(char *) codes; /* findings of the loader: "CODE LOCATION: TEXT" */
-  json_t *list, *places;  /* NULL: print text */
+  struct {
+    char **items;
+    size_t n;
+  } codes;               /* findings of the loader: "CODE LOCATION: TEXT" */
+  json_t *list, *places; /* NULL: print text */
   size_t shown;
-  bool open;
+  bool open, failed;
 } explaining;
 
 /* --- shared with repair and doctor --- */
@@ -41,8 +44,9 @@ typedef struct explaining {
 int explain_text(const char *argument, char **text, size_t *n) {
   const bool file = !strcmp(argument, "-") || access(argument, F_OK) == 0;
   int code = EXIT_DONE;
-  if (file) code = cli_read_text(strcmp(argument, "-") ? argument : "/dev/stdin",
-                                 SURG_LIMIT_MESSAGE_TEXT, text, n);
+  if (file)
+    code = cli_read_text(strcmp(argument, "-") ? argument : "/dev/stdin", SURG_LIMIT_MESSAGE_TEXT,
+                         text, n);
   if (!file && !(*text = strdup(argument))) code = cli_no_memory();
   if (code != EXIT_DONE) return code;
   if (!file) *n = strlen(*text);
@@ -60,43 +64,50 @@ int explain_messages(surg_context *ctx, const char *file, surg_messages **out) {
   return s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
 }
 
-void explain_put(surg__buf *b, const char *text, const char *in, const char *out,
+void explain_put(cli_text *b, const char *text, const char *in, const char *out,
                  const char *target) {
   const struct {
     const char *name, *is;
-  } words[] = {{"$in", in ? in : "IN"}, {"$out", out ? out : "OUT"},
+  } words[] = {{"$in", in ? in : "IN"},
+               {"$out", out ? out : "OUT"},
                {"$target", target ? target : "TARGET"}};
   while (*text) {
     size_t i = 0;
-    while (i < SURG_COUNT(words) && strncmp(text, words[i].name, strlen(words[i].name)) != 0) i++;
-    if (i < SURG_COUNT(words)) {
-      surg__buf_puts(b, words[i].is);
+    while (i < CLI_COUNT(words) && strncmp(text, words[i].name, strlen(words[i].name)) != 0) i++;
+    if (i < CLI_COUNT(words)) {
+      cli_text_puts(b, words[i].is);
       text += strlen(words[i].name);
     } else {
-      surg__buf_putc(b, *text++);
+      cli_text_putc(b, *text++);
     }
   }
 }
 
 /* --- output --- */
 
+/* Appends n bytes, escaped. */
+static void put_escaped(cli_text *to, const char *text, size_t n) {
+  char *part = strndup(text, n);
+  if (part)
+    cli_text_escape(to, part, 0);
+  else
+    cli_text_fail(to);
+  free(part);
+}
+
 /* Prints a row. Quotes are kept; other special characters are escaped. */
-static void row(const char *title, const char *text, surg_context *ctx) {
-  surg__buf b, shown;
-  surg__buf_init(&b, ctx);
-  surg__buf_init(&shown, ctx);
-  surg__buf_printf(&b, "  %-8s", title);
+static void row(const char *title, const char *text) {
+  cli_text b = {0}, shown = {0};
+  cli_text_printf(&b, "  %-8s", title);
   while (*text) {
     const size_t n = strcspn(text, "\"\\");
-    surg__buf_escape(&shown, text, n, 0);
+    put_escaped(&shown, text, n);
     text += n;
-    if (*text) surg__buf_putc(&shown, *text++);
+    if (*text) cli_text_putc(&shown, *text++);
   }
-  surg__buf_putc(&shown, 0);
-  if (!shown.failed) cli_put_wrapped(&b, shown.p, 10, 10);
-  if (!b.failed) fwrite(b.p, 1, b.n, stdout);
-  surg__buf_free(&shown);
-  surg__buf_free(&b);
+  if (!shown.failed) cli_text_wrap(&b, cli_text_of(&shown), 10, 10);
+  cli_text_print(&b);
+  cli_text_free(&shown);
 }
 
 /* The first opset that contains a standard operator; 0: none does. */
@@ -108,24 +119,22 @@ static int64_t first_opset(const char *op) {
 }
 
 static char *cure_of(const explaining *x, const surg_explanation *e) {
-  surg__buf b;
-  surg__buf_init(&b, x->ctx);
+  cli_text b = {0};
   const char *target = x->target ? x->target : e->target;
   const int64_t first = x->model.m ? first_opset(e->op) : 0;
   if (first > 0 && first > surg_model_opset(x->model.m, ""))
-    surg__buf_printf(&b, "onnxsurg --opset %lld %s OUT (%s came with opset %lld; the model imports "
-                     "%lld)", (long long)first, x->in, e->op, (long long)first,
-                     (long long)surg_model_opset(x->model.m, ""));
+    cli_text_printf(&b,
+                    "onnxsurg --opset %lld %s OUT (%s came with opset %lld; the model imports "
+                    "%lld)",
+                    (long long)first, x->in, e->op, (long long)first,
+                    (long long)surg_model_opset(x->model.m, ""));
   else if (e->cure)
     explain_put(&b, e->cure, x->in, NULL, target);
   else if (e->n_passes)
-    surg__buf_printf(&b, "onnxsurg %s OUT --pass '%s'", x->in ? x->in : "IN", e->passes[0]);
+    cli_text_printf(&b, "onnxsurg %s OUT --pass '%s'", x->in ? x->in : "IN", e->passes[0]);
   else
-    surg__buf_printf(&b, "onnxsurg doctor %s", x->in ? x->in : "IN");
-  surg__buf_putc(&b, 0);
-  char *r = b.failed ? NULL : strdup(b.p);
-  surg__buf_free(&b);
-  return r;
+    cli_text_printf(&b, "onnxsurg doctor %s", x->in ? x->in : "IN");
+  return cli_text_give(&b);
 }
 
 static void seen_one(void *user, const char *where, const char *text) {
@@ -136,12 +145,10 @@ static void seen_one(void *user, const char *where, const char *text) {
                                                cli_text_json(text)));
     return;
   }
-  surg__buf b;
-  surg__buf_init(&b, x->ctx);
-  surg__buf_printf(&b, "%s: %s", where, text);
-  surg__buf_putc(&b, 0);
-  if (!b.failed) row("seen", b.p, x->ctx);
-  surg__buf_free(&b);
+  cli_text b = {0};
+  cli_text_printf(&b, "%s: %s", where, text);
+  if (!b.failed) row("seen", cli_text_of(&b));
+  cli_text_free(&b);
 }
 
 /* Keeps the findings of the loader: the loaded model does not contain the defects any more. */
@@ -151,7 +158,14 @@ static void found(void *user, const finding *f) {
   if (f->line) fprintf(stderr, "%s\n", f->line);
   if (f->line || !f->text) return;
   if (asprintf(&line, "%s %s: %s", f->code, f->where ? f->where : "model", f->text) < 0) return;
-  if (!surg__vec_push(x->ctx, &x->codes, line)) free(line);
+  char **grown = realloc(x->codes.items, (x->codes.n + 1) * sizeof *grown);
+  if (!grown) {
+    x->failed = true;
+    free(line);
+    return;
+  }
+  x->codes.items = grown;
+  grown[x->codes.n++] = line;
 }
 
 /* Looks for the cause of the message in the model: in the findings of the loader and in the
@@ -159,7 +173,7 @@ static void found(void *user, const finding *f) {
 static surg_status look(explaining *x, const surg_explanation *e, size_t *seen) {
   size_t more = 0;
   *seen = 0;
-  for (size_t i = 0; i < x->codes.count; i++)
+  for (size_t i = 0; i < x->codes.n; i++)
     for (size_t k = 0; k < e->n_checks; k++) {
       const char *code = e->checks[k];
       if (strncmp(x->codes.items[i], code, strlen(code)) != 0) continue;
@@ -169,8 +183,8 @@ static surg_status look(explaining *x, const surg_explanation *e, size_t *seen) 
       *text = ':';
       ++*seen;
     }
-  const surg_status s = x->model.m ? surg_explanation_look(e, x->model.m, seen_one, x, &more)
-                                   : SURG_OK;
+  const surg_status s =
+      x->model.m ? surg_explanation_look(e, x->model.m, seen_one, x, &more) : SURG_OK;
   *seen += more;
   return s == SURG_ENOTFOUND && *seen ? SURG_OK : s;
 }
@@ -186,35 +200,36 @@ static void place(explaining *x, const surg_explanation *e) {
     }
   if (!n) return;
   if (x->places)
-    json_array_append_new(
-        x->places,
-        json_pack("{s:o,s:s}", "where", cli_text_json(surg_node_where(n)), "text", "named"));
+    json_array_append_new(x->places, json_pack("{s:o,s:s}", "where",
+                                               cli_text_json(surg_node_where(n)), "text", "named"));
   else
-    row("there", surg_node_where(n), x->ctx);
+    row("there", surg_node_where(n));
 }
 
-static const char *or_none(const char *s) { return s ? s : ""; }
+static const char *or_none(const char *s) {
+  return s ? s : "";
+}
 
-static void show_head(const explaining *x, const surg_explanation *e) {
-  const char *when = !strcmp(e->when, "run") ? ", at a run"
-                     : !strcmp(e->when, "export") ? ", at export" : "";
+static void show_head(const surg_explanation *e) {
+  const char *when = !strcmp(e->when, "run")      ? ", at a run"
+                     : !strcmp(e->when, "export") ? ", at export"
+                                                  : "";
   printf("line %zu: %s (%s%s%s%s)\n", e->number, e->id, e->engine, e->versions ? " " : "",
          or_none(e->versions), when);
-  row("said", e->line, x->ctx);
-  if (e->op) row("op", e->op, x->ctx);
-  if (e->node) row("node", e->node, x->ctx);
-  if (e->value) row("value", e->value, x->ctx);
-  row("cause", e->cause, x->ctx);
+  row("said", e->line);
+  if (e->op) row("op", e->op);
+  if (e->node) row("node", e->node);
+  if (e->value) row("value", e->value);
+  row("cause", e->cause);
 }
 
-static void show_tail(const explaining *x, const surg_explanation *e, const char *cure, bool sought,
-                      size_t seen) {
+static void show_tail(const surg_explanation *e, const char *cure, bool sought, size_t seen) {
   if (seen > SHOWN) printf("          and %zu more\n", seen - SHOWN);
-  if (sought && !seen) row("seen", "no: the model is not so (any more)", x->ctx);
+  if (sought && !seen) row("seen", "no: the model is not so (any more)");
   if (!strcmp(e->when, "export"))
-    row("note", "of the time of export: there is no file to repair yet", x->ctx);
-  if (cure) row("cure", cure, x->ctx);
-  if (e->allow) row("consent", e->allow, x->ctx);
+    row("note", "of the time of export: there is no file to repair yet");
+  if (cure) row("cure", cure);
+  if (e->allow) row("consent", e->allow);
 }
 
 static json_t *json_of(const explaining *x, const surg_explanation *e, const char *cure,
@@ -226,9 +241,9 @@ static json_t *json_of(const explaining *x, const surg_explanation *e, const cha
                         "engine", e->engine, "versions", or_none(e->versions), "when", e->when,
                         "line", (json_int_t)e->number, "said", cli_text_json(e->line), "op",
                         cli_text_json(or_none(e->op)), "node", cli_text_json(or_none(e->node)),
-                        "value", cli_text_json(or_none(e->value)), "cause",
-                        cli_text_json(e->cause), "cure", cli_text_json(or_none(cure)), "passes",
-                        passes, "allow", or_none(e->allow), "places", x->places);
+                        "value", cli_text_json(or_none(e->value)), "cause", cli_text_json(e->cause),
+                        "cure", cli_text_json(or_none(cure)), "passes", passes, "allow",
+                        or_none(e->allow), "places", x->places);
   if (sought) json_object_set_new(j, "seen", json_integer((json_int_t)seen));
   return j;
 }
@@ -238,14 +253,14 @@ static void show(explaining *x, const surg_explanation *e) {
   size_t seen = 0;
   x->places = x->list ? json_array() : NULL;
   x->shown = 0;
-  if (!x->list) show_head(x, e);
+  if (!x->list) show_head(e);
   if (x->in) place(x, e);
   const bool sought = x->in && look(x, e, &seen) == SURG_OK;
   if (seen) x->open = true;
   if (x->list)
     json_array_append_new(x->list, json_of(x, e, cure, sought, seen));
   else
-    show_tail(x, e, cure, sought, seen);
+    show_tail(e, cure, sought, seen);
   json_decref(x->places);
   free(cure);
 }
@@ -256,11 +271,12 @@ static void show_one(void *user, const surg_explanation *e) {
 
 static int finish(const explaining *x, size_t count) {
   if (!x->list && !count)
-    printf("not known: no message that is known here is in the text\n"
-           "  next    onnxsurg doctor%s%s %s\n"
-           "  or      check against the facts of the engine: onnxsurg check --target T %s\n",
-           x->target ? " --target " : "", x->target ? x->target : "", x->in ? x->in : "IN",
-           x->in ? x->in : "IN");
+    printf(
+        "not known: no message that is known here is in the text\n"
+        "  next    onnxsurg doctor%s%s %s\n"
+        "  or      check against the facts of the engine: onnxsurg check --target T %s\n",
+        x->target ? " --target " : "", x->target ? x->target : "", x->in ? x->in : "IN",
+        x->in ? x->in : "IN");
   if (x->list)
     cli_print_json(
         json_pack("{s:i,s:b,s:o}", "schema", 1, "known", count > 0, "messages", x->list));
@@ -286,7 +302,8 @@ static int explain(explaining *x, const char *argument) {
     const surg_status s = surg_explain(all, text, n, x->target, show_one, x, &count);
     code = s == SURG_OK ? finish(x, count) : cli_exit_code(s);
     if (code <= EXIT_MODEL && x->in && cli_out_of_memory(x->model.ctx)) code = EXIT_LIMIT;
-    if (code <= EXIT_MODEL && cli_out_of_memory(x->ctx)) code = EXIT_LIMIT;
+    if (code <= EXIT_MODEL && (x->failed ? cli_no_memory() : cli_out_of_memory(x->ctx)))
+      code = EXIT_LIMIT;
   }
   surg_messages_free(all);
   free(text);
@@ -310,8 +327,9 @@ int cmd_explain(int argc, char **argv) {
   const cli_command command = {options, NULL, help, take, &x, &x.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (argc - optind != 1 && argc - optind != 2)
-    return cli_usage("explain expects a message, and optionally a model: `onnxsurg explain "
-                     "'TEXT' IN`");
+    return cli_usage(
+        "explain expects a message, and optionally a model: `onnxsurg explain "
+        "'TEXT' IN`");
   x.in = argv[optind + 1];
   x.model.user = &x;
   x.ctx = cli_context(&x.common);
@@ -321,8 +339,8 @@ int cmd_explain(int argc, char **argv) {
   if (code == EXIT_DONE) code = explain(&x, argv[optind]);
   surg_target_free(t);
   findings_close(&x.model);
-  for (size_t i = 0; i < x.codes.count; i++) free(x.codes.items[i]);
-  if (x.ctx) surg__vec_free(x.ctx, &x.codes);
+  for (size_t i = 0; i < x.codes.n; i++) free(x.codes.items[i]);
+  free(x.codes.items);
   surg_context_free(x.ctx);
   return cli_flush(code);
 }

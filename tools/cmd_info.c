@@ -5,7 +5,6 @@
 
 #include "check_target.h"
 #include "info.h"
-#include "io/io.h"
 
 static const char help[] =
     "usage: onnxsurg info [--top N] [--values] [--dim NAME=SIZE]... [--target T]\n"
@@ -49,7 +48,8 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
   surg_context_clear_error(ctx);
   surg_load_options lenient = r->common.load;
   lenient.policy = SURG_LOAD_LENIENT;
-  surg_status s = surg__load_to_look(ctx, path, &lenient, &f.m);
+  lenient.inspect = true;
+  surg_status s = surg_model_load(ctx, path, &lenient, &f.m);
   if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) f.bytes = (uint64_t)st.st_size;
   if (s == SURG_OK) s = assume(f.m, r);
   if (s == SURG_OK) s = surg_model_infer(f.m);

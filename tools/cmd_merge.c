@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg merge A B -o OUT`: merges two models into one. */
+#include <onnxsurg/info.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/diag.h"
 #include "cli.h"
-#include "io/io.h"
 
 static const char help[] =
     "usage: onnxsurg merge [OPTION]... A B -o OUT\n"
@@ -36,7 +35,7 @@ typedef struct merging {
   surg_save_options save;
   surg_merge_options how;
   const char *out;
-  cli_words given; /* arguments of --connect */
+  cli_words given;         /* arguments of --connect */
   const char **from, **to; /* output of A, input of B; heap copies */
 } merging;
 
@@ -80,8 +79,7 @@ static bool is_input(const surg_model *b, const char *name) {
 
 /* Splits VALUE:INPUT. Names may contain colons, so it splits at the first colon where A has the
  * value and B the input, else at the last colon. */
-static int read_connection(merging *j, const surg_model *a, const surg_model *b,
-                           const char *text) {
+static int read_connection(merging *j, const surg_model *a, const surg_model *b, const char *text) {
   const char *at = NULL, *last = strrchr(text, ':');
   for (const char *s = strchr(text, ':'); s && !at; s = strchr(s + 1, ':')) {
     char *name = strndup(text, (size_t)(s - text));
@@ -140,15 +138,15 @@ static void report(const merging *j, const surg_model *merged, char **args) {
   cli_print_json(json_pack("{s:i,s:[o,o],s:o,s:o,s:I,s:o,s:o}", "schema", 1, "in",
                            cli_text_json(args[0]), cli_text_json(args[1]), "out",
                            cli_text_json(j->out), "connected", pairs, "nodes",
-                           (json_int_t)surg_graph_node_count(g), "inputs",
-                           interface_json(g, false), "outputs", interface_json(g, true)));
+                           (json_int_t)surg_graph_node_count(g), "inputs", interface_json(g, false),
+                           "outputs", interface_json(g, true)));
 }
 
 static int run(merging *j, surg_context *ctx, char **args) {
   surg_model *a = NULL, *b = NULL;
   surg_status s = cli_load(ctx, &j->common, args[0], &a);
   if (s == SURG_OK) s = cli_load(ctx, &j->common, args[1], &b);
-  if (s == SURG_OK) s = surg__lost_refuse(b, "merge"); /* merge rewrites B */
+  if (s == SURG_OK) s = surg_model_require_weights(b, "merge"); /* merge rewrites B */
   if (s == SURG_OK) s = surg_model_infer(a);
   int code = s == SURG_OK ? connections(j, a, b) : cli_exit_code(s);
   if (code == EXIT_DONE) {

@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli.h"
-#include "pass/pass.h"
 
 #define PIPELINE_COLUMNS 54 /* of 80, to the right of the names */
 
@@ -15,7 +13,7 @@ static const char help[] =
     "with its pipeline.\n";
 
 static const char *pass_name_at(const void *list, size_t i) {
-  return surg__pass_at(list, i)->name;
+  return surg_registry_pass(list, i)->name;
 }
 
 static void explain(const surg_pass *p, const surg_registry *r) {
@@ -24,10 +22,10 @@ static void explain(const surg_pass *p, const surg_registry *r) {
                                       [SURG_OPTION_STRING] = "=TEXT",
                                       [SURG_OPTION_LIST] = "=A+B",
                                       [SURG_OPTION_PAIRS] = "=VALUE"};
-  _Static_assert(SURG_COUNT(kinds) == SURG_OPTION_PAIRS + 1, "an entry for each kind");
+  _Static_assert(CLI_COUNT(kinds) == SURG_OPTION_PAIRS + 1, "an entry for each kind");
   printf("%s: %s\n", p->name, p->help);
-  if (surg__pass_origin(r, p)) printf("  from plugin %s\n", surg__pass_origin(r, p));
-  printf("  exactness: %s%s\n", surg__exactness_name(p->exactness),
+  if (surg_registry_plugin_of(r, p)) printf("  from plugin %s\n", surg_registry_plugin_of(r, p));
+  printf("  exactness: %s%s\n", surg_exactness_name(p->exactness),
          p->interface ? "; may change inputs or outputs" : "");
   for (size_t i = 0; i < p->option_count; i++) {
     const surg_option *o = &p->options[i];
@@ -52,28 +50,22 @@ static void print_pipeline(const char *p) {
   }
 }
 
-static const surg__preset *preset_named(const surg_registry *r, const char *name) {
-  for (size_t i = 0; i < surg__preset_count(r); i++)
-    if (strcmp(surg__preset_at(r, i)->name, name) == 0) return surg__preset_at(r, i);
-  return NULL;
-}
-
-static void explain_preset(const surg__preset *p) {
+static void explain_preset(const surg_preset *p) {
   printf("%s: %s\n  a preset: a name for this pipeline\n", p->name, p->help);
   print_pipeline(p->pipeline);
 }
 
 static void list(const surg_registry *r) {
   puts("passes");
-  for (size_t i = 0; i < surg__pass_count(r); i++) {
-    const surg_pass *p = surg__pass_at(r, i);
+  for (size_t i = 0; i < surg_registry_pass_count(r); i++) {
+    const surg_pass *p = surg_registry_pass(r, i);
     printf("  %-19s %s\n", p->name, p->help);
   }
   puts("presets");
-  for (size_t i = 0; i < surg__preset_count(r); i++) {
-    const surg__preset *p = surg__preset_at(r, i);
-    printf("  %-19s %s\n", p->name, p->help);
-    print_pipeline(p->pipeline);
+  surg_preset p = {.size = sizeof p};
+  for (size_t i = 0; surg_registry_preset(r, i, &p) == SURG_OK; i++) {
+    printf("  %-19s %s\n", p.name, p.help);
+    print_pipeline(p.pipeline);
   }
 }
 
@@ -83,13 +75,13 @@ static json_t *pass_json(const surg_pass *p, const surg_registry *r) {
                                       [SURG_OPTION_STRING] = "string",
                                       [SURG_OPTION_LIST] = "list",
                                       [SURG_OPTION_PAIRS] = "pairs"};
-  _Static_assert(SURG_COUNT(kinds) == SURG_OPTION_PAIRS + 1, "an entry for each kind");
+  _Static_assert(CLI_COUNT(kinds) == SURG_OPTION_PAIRS + 1, "an entry for each kind");
   json_t *j = json_object(), *options = json_array();
   json_object_set_new(j, "name", cli_text_json(p->name));
   json_object_set_new(j, "help", cli_text_json(p->help));
-  const char *origin = surg__pass_origin(r, p);
+  const char *origin = surg_registry_plugin_of(r, p);
   json_object_set_new(j, "plugin", origin ? cli_text_json(origin) : json_null());
-  json_object_set_new(j, "exactness", json_string(surg__exactness_name(p->exactness)));
+  json_object_set_new(j, "exactness", json_string(surg_exactness_name(p->exactness)));
   json_object_set_new(j, "interface", json_boolean(p->interface));
   for (size_t i = 0; i < p->option_count; i++) {
     const surg_option *o = &p->options[i];
@@ -105,15 +97,15 @@ static json_t *pass_json(const surg_pass *p, const surg_registry *r) {
 }
 
 /* Prints all passes and presets, or only `one` or the given preset. */
-static void print_json(const surg_registry *r, const surg_pass *one, const surg__preset *preset) {
+static void print_json(const surg_registry *r, const surg_pass *one, const surg_preset *preset) {
   json_t *j = json_object(), *passes = json_array(), *presets = json_object();
-  for (size_t i = 0; i < surg__pass_count(r); i++)
-    if (preset ? false : !one || one == surg__pass_at(r, i))
-      json_array_append_new(passes, pass_json(surg__pass_at(r, i), r));
-  for (size_t i = 0; i < surg__preset_count(r) && !one; i++)
-    if (!preset || preset == surg__preset_at(r, i))
-      json_object_set_new(presets, surg__preset_at(r, i)->name,
-                        json_string(surg__preset_at(r, i)->pipeline));
+  for (size_t i = 0; i < surg_registry_pass_count(r); i++)
+    if (preset ? false : !one || one == surg_registry_pass(r, i))
+      json_array_append_new(passes, pass_json(surg_registry_pass(r, i), r));
+  surg_preset p = {.size = sizeof p};
+  for (size_t i = 0; !one && surg_registry_preset(r, i, &p) == SURG_OK; i++)
+    if (!preset || !strcmp(preset->name, p.name))
+      json_object_set_new(presets, p.name, json_string(p.pipeline));
   json_object_set_new(j, "schema", json_integer(1));
   json_object_set_new(j, "passes", passes);
   json_object_set_new(j, "presets", presets);
@@ -121,20 +113,21 @@ static void print_json(const surg_registry *r, const surg_pass *one, const surg_
 }
 
 static int show(surg_registry *r, const char *name, bool json) {
-  const surg_pass *p = name ? surg__pass_find(r, name) : NULL;
-  const surg__preset *preset = name && !p ? preset_named(r, name) : NULL;
-  if (!name || p || preset) {
+  const surg_pass *p = name ? surg_registry_find(r, name) : NULL;
+  surg_preset preset = {.size = sizeof preset};
+  const bool is_preset = name && !p && surg_registry_find_preset(r, name, &preset) == SURG_OK;
+  if (!name || p || is_preset) {
     if (json)
-      print_json(r, p, preset);
+      print_json(r, p, is_preset ? &preset : NULL);
     else if (p)
       explain(p, r);
-    else if (preset)
-      explain_preset(preset);
+    else if (is_preset)
+      explain_preset(&preset);
     else
       list(r);
     return EXIT_DONE;
   }
-  const char *near = surg__nearest(name, r, surg__pass_count(r), pass_name_at);
+  const char *near = surg_nearest_name(name, r, surg_registry_pass_count(r), pass_name_at);
   fprintf(stderr, "onnxsurg: error: no pass ");
   cli_put(stderr, name);
   if (near) fprintf(stderr, ": did you mean %s?", near);
@@ -154,7 +147,7 @@ static int run(const cli_common *common, const cli_words *plugins, const char *n
   surg_registry *r = ctx ? surg_context_passes(ctx) : NULL;
   int code = r ? EXIT_DONE : EXIT_LIMIT;
   for (size_t i = 0; i < plugins->n && code == EXIT_DONE; i++)
-    if (surg__plugin_load(ctx, plugins->items[i]) != SURG_OK) code = EXIT_USAGE;
+    if (surg_context_load_plugin(ctx, plugins->items[i]) != SURG_OK) code = EXIT_USAGE;
   if (code == EXIT_DONE) code = show(r, name, common->json);
   surg_context_free(ctx);
   return cli_flush(code);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check.h"
 #include "quiet.h"
 
 #define DIMS 64u /* most --dim options */
@@ -64,7 +63,7 @@ static bool parse(const char *text, span *s) {
 }
 
 typedef struct trouble {
-  surg__buf text;
+  cli_text text;
   bool any;
 } trouble;
 
@@ -73,12 +72,13 @@ static void contradiction(void *user, const surg_check_finding *f) {
   const bool bad = f->severity == SURG_ERROR || !strcmp(f->code, "W206");
   if (!bad || t->any) return;
   t->any = true;
-  surg__buf_printf(&t->text, "%s%s%s", f->where ? f->where : "", f->where ? ": " : "",
-                   f->text ? f->text : "shapes contradict");
+  cli_text_printf(&t->text, "%s%s%s", f->where ? f->where : "", f->where ? ": " : "",
+                  f->text ? f->text : "shapes contradict");
 }
 
 /* Appends the input shapes as "x:1x3x8x8,y:4". Returns false if an input dimension is not fixed. */
-static bool put_shapes(const surg_model *m, surg__buf *b, trouble *t) {
+static bool put_shapes(const surg_model *m, cli_text *b, trouble *t) {
+  surg_context *ctx = surg_model_context(m);
   const surg_graph *g = surg_model_graph(m);
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
@@ -87,43 +87,43 @@ static bool put_shapes(const surg_model *m, surg__buf *b, trouble *t) {
       continue;
     if (!surg_type_static(type, NULL)) {
       t->any = true;
-      surg__buf_printf(&t->text, "input \"%s\" still has an open size: ", surg_value_name(v));
-      surg__check_put_type(&t->text, type);
+      cli_text_printf(&t->text, "input \"%s\" still has an open size: ", surg_value_name(v));
+      char *text = NULL;
+      const surg_status s = surg_type_text(ctx, type, &text);
+      cli_text_take(&t->text, ctx, s, text);
       return false;
     }
-    surg__buf_printf(b, "%s%s:", b->n ? "," : "", surg_value_name(v));
+    cli_text_printf(b, "%s%s:", b->n ? "," : "", surg_value_name(v));
     for (size_t k = 0; k < surg_type_rank(type); k++)
-      surg__buf_printf(b, "%s%lld", k ? "x" : "", (long long)surg_type_dim(type, k).value);
+      cli_text_printf(b, "%s%lld", k ? "x" : "", (long long)surg_type_dim(type, k).value);
   }
   return true;
 }
 
 /* Applies one of the three sets of sizes to a copy: appends the input shapes to b, errors to t. */
-static surg_status try_sizes(profile *x, unsigned which, surg__buf *b, trouble *t) {
-  surg__buf text;
+static surg_status try_sizes(profile *x, unsigned which, cli_text *b, trouble *t) {
+  cli_text text = {0};
   surg_model *copy = surg_model_clone(x->q.m);
-  surg__buf_init(&text, x->q.ctx);
   for (size_t i = 0; i < x->n; i++) {
     char *name = NULL;
     surg_pipeline_word(x->q.ctx, x->spans[i].name, &name);
-    surg__buf_printf(&text, "%s%s=%lld", i ? "," : "freeze{", name ? name : "",
-                     (long long)x->spans[i].size[which]);
-    if (!name) text.failed = true;
+    cli_text_printf(&text, "%s%s=%lld", i ? "," : "freeze{", name ? name : "",
+                    (long long)x->spans[i].size[which]);
+    if (!name) cli_text_fail(&text);
     surg_context_free_bytes(x->q.ctx, name);
   }
-  surg__buf_puts(&text, x->n ? "}" : "");
-  surg__buf_putc(&text, 0);
+  cli_text_puts(&text, x->n ? "}" : "");
   surg_status s = copy && !text.failed ? SURG_OK : SURG_ENOMEM;
   surg_context_clear_error(x->q.ctx);
-  if (s == SURG_OK) s = surg_model_run(&copy, text.p);
+  if (s == SURG_OK) s = surg_model_run(&copy, cli_text_of(&text));
   if (s == SURG_OK) s = surg_check(copy, 0, contradiction, t, NULL);
   if (s == SURG_OK && !t->any) put_shapes(copy, b, t);
   if ((s == SURG_EINVALID || s == SURG_EUSAGE) && surg_context_error(x->q.ctx)) {
     t->any = true; /* the message of `freeze` gives the reason */
-    surg__buf_puts(&t->text, surg_context_error(x->q.ctx));
+    cli_text_puts(&t->text, surg_context_error(x->q.ctx));
     s = SURG_OK;
   }
-  surg__buf_free(&text);
+  cli_text_free(&text);
   if (copy) surg_model_free(copy);
   return s;
 }
@@ -147,30 +147,26 @@ static int show(profile *x) {
   char *wrong[3] = {NULL}; /* one error per set of sizes; NULL: none */
   int code = EXIT_DONE;
   for (unsigned which = 0; which < 3 && code <= EXIT_MODEL; which++) {
-    surg__buf b;
+    cli_text b = {0};
     trouble t = {0};
-    surg__buf_init(&b, x->q.ctx);
-    surg__buf_init(&t.text, x->q.ctx);
     const surg_status s = try_sizes(x, which, &b, &t);
-    surg__buf_putc(&b, 0);
-    surg__buf_putc(&t.text, 0);
     if (s != SURG_OK || b.failed || t.text.failed)
       code = cli_exit_code(quiet_tell(x->q.ctx, s != SURG_OK ? s : SURG_ENOMEM));
     if (t.any && code <= EXIT_MODEL) {
       code = EXIT_MODEL;
-      wrong[which] = strdup(t.text.p);
+      wrong[which] = strdup(cli_text_of(&t.text));
       if (!wrong[which]) code = cli_no_memory();
     } else if (code == EXIT_DONE && x->common.json) {
       char key[16];
       snprintf(key, sizeof key, "%sShapes", titles[which]);
-      json_object_set_new(all, key, cli_text_json(b.p));
+      json_object_set_new(all, key, cli_text_json(cli_text_of(&b)));
     } else if (code == EXIT_DONE) {
       printf("--%sShapes=", titles[which]);
-      cli_put(stdout, b.p);
+      cli_put(stdout, cli_text_of(&b));
       putchar('\n');
     }
-    surg__buf_free(&b);
-    surg__buf_free(&t.text);
+    cli_text_free(&b);
+    cli_text_free(&t.text);
   }
   if (x->common.json && code == EXIT_DONE)
     cli_print_json(json_pack("{s:i,s:O}", "schema", 1, "profile", all));

@@ -110,7 +110,7 @@ static int find_rule(surg_context *ctx, const char *name, const surg_rule **out)
     if (strcmp(surg_rule_name(*out), name) == 0) return EXIT_DONE;
   }
   *out = NULL;
-  const char *near = n ? surg__nearest(name, ctx, n, name_at) : NULL;
+  const char *near = n ? surg_nearest_name(name, ctx, n, name_at) : NULL;
   fprintf(stderr, "onnxsurg: error: no rule ");
   cli_put(stderr, name);
   if (near) fprintf(stderr, ": did you mean %s?", near);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The main form of the program: loads models, runs a pipeline, saves the results. */
 #include <errno.h>
+#include <onnxsurg/check.h>
+#include <onnxsurg/info.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/base.h"
-#include "base/diag.h"
-#include "io/io.h"
 #include "surgery.h"
 
 #define DEFAULT_PIPELINE "simplify"
@@ -28,15 +27,12 @@ static void print_model(void *user, const char *pass, surg_model *m) {
   surg_context_free_bytes(surg_model_context(m), text);
 }
 
-static surg_status record(surg_model *m, const surg__pipeline *p) {
-  surg_context *ctx = surg_model_context(m);
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  surg__pipeline_print(p, &b);
-  surg_status s =
-      b.failed ? SURG_ENOMEM : surg_model_set_metadata(m, "onnxsurg.pipeline", b.p ? b.p : "");
+static surg_status record(surg_model *m, const surg_pipeline *p) {
+  char *text = NULL;
+  surg_status s = surg_pipeline_text(p, &text);
+  if (s == SURG_OK) s = surg_model_set_metadata(m, "onnxsurg.pipeline", text);
   if (s == SURG_OK) s = surg_model_set_metadata(m, "onnxsurg.version", surg_version());
-  surg__buf_free(&b);
+  surg_context_free_bytes(surg_model_context(m), text);
   return s;
 }
 
@@ -46,17 +42,21 @@ static void show_pass(void *user, const char *pass) {
 }
 
 /* Runs the pipeline. A dry run may modify the model itself, because nothing is written. */
-static surg_status run_passes(const surgery *j, surg_model **m, const surg__pipeline *p,
+static surg_status run_passes(const surgery *j, surg_model **m, const surg_pipeline *p,
                               outcome *o) {
-  surg__run_options run = j->run;
+  surg_run_options run = j->run;
   run.dry_run = false;
-  if (!j->check) return surg__run(m, p, &run, &o->report);
-  const surg_status s = surg__run_proven(m, p, &run, &j->proof, &o->report, &o->proof);
-  if (s == SURG_OK && o->proof.checked == 0)
-    surg__warn(surg_model_context(*m), surg_model_path(*m), "not checked: %s",
-               *o->proof.why          ? o->proof.why
-               : *o->proof.silent_why ? o->proof.silent_why
-                                      : "the model has nothing to compare");
+  const surg_status s = surg_pipeline_run(p, m, &run, &o->report);
+  o->run = (surg_run_summary){.size = sizeof o->run};
+  surg_run_get(o->report, &o->run);
+  if (s != SURG_OK || !j->check || o->run.checked) return s;
+  cli_text why = {0};
+  cli_text_printf(&why, "not checked: %s",
+                  *o->run.unchecked    ? o->run.unchecked
+                  : *o->run.silent_why ? o->run.silent_why
+                                       : "the model has nothing to compare");
+  cli_warn(&j->common, surg_model_path(*m), cli_text_of(&why));
+  cli_text_free(&why);
   return s;
 }
 
@@ -68,41 +68,36 @@ static bool read_interface(const surg_model *m, outcome *o, int side) {
 
 /* Reports requested changes that were not made; true if there are any. */
 static bool tell_undone(surg_context *ctx, const outcome *o) {
-  const surg__run_report *r = &o->report;
-  for (size_t i = 0; i < r->undone.count && i < UNDONE_SHOWN; i++) {
-    surg__buf b;
-    surg__buf_init(&b, ctx);
-    surg__undone_print(&r->undone.items[i], &b);
+  const surg_run_summary *r = &o->run;
+  for (size_t i = 0; i < r->undone && i < UNDONE_SHOWN; i++) {
+    char *text = NULL;
+    const surg_status s = surg_run_undone(o->report, i, &text);
     cli_put(stderr, o->in);
-    fprintf(stderr, ": error: not done: %s\n", b.p && !b.failed ? b.p : "?"); /* escaped */
-    surg__buf_free(&b);
+    fprintf(stderr, ": error: not done: %s\n", s == SURG_OK ? text : "?"); /* escaped */
+    surg_context_free_bytes(ctx, text);
   }
-  if (r->n_undone > UNDONE_SHOWN && r->undone.count > UNDONE_SHOWN) {
+  if (r->all_undone > UNDONE_SHOWN && r->undone > UNDONE_SHOWN) {
     cli_put(stderr, o->in);
     fprintf(stderr, ": error: not done: %llu more (--json lists them)\n",
-            (unsigned long long)(r->n_undone - UNDONE_SHOWN));
+            (unsigned long long)(r->all_undone - UNDONE_SHOWN));
   }
-  return r->n_undone > 0;
+  return r->all_undone > 0;
 }
 
 /* Processes one model. `out` NULL: write nothing. *undone: a requested change was not made. */
-static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipeline *p,
+static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipeline *p,
                            const char *in, const char *out, bool *undone) {
   const bool told = j->common.json || surgery_tells(j);
-  outcome o = {.in = in,
-               .out = out,
-               .check = j->check,
-               .bytes_before = file_bytes(in),
-               .report = {.ctx = ctx}};
+  outcome o = {.in = in, .out = out, .check = j->check, .bytes_before = file_bytes(in)};
   surg_model *m = NULL;
   if (!j->common.quiet) cli_progress_start("loading");
   surg_status s = cli_load_any(ctx, &j->common, in, &m);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
-  if (s == SURG_OK && j->check) s = surg__refuse_defects(m);
-  if (s == SURG_OK && j->check) s = surg__lost_refuse(m, "--check");
+  if (s == SURG_OK && j->check) s = surg_model_require_valid(m);
+  if (s == SURG_OK && j->check) s = surg_model_require_weights(m, "--check");
   if (s == SURG_OK && !read_interface(m, &o, 0)) s = SURG_ENOMEM;
   if (s == SURG_OK) s = run_passes(j, &m, p, &o);
-  if (s == SURG_OK) surg__lost_note(m);
+  if (s == SURG_OK) surg_model_note_weights(m);
   cli_progress("saving");
   if (s == SURG_OK && j->record) s = record(m, p);
   if (s == SURG_OK && told && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
@@ -124,7 +119,7 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg__pipe
   }
   cli_stats_free(&o.before);
   cli_stats_free(&o.after);
-  surg__run_report_free(&o.report);
+  surg_run_report_free(o.report);
   surg_model_free(m);
   return s;
 }
@@ -137,7 +132,7 @@ static char *path_in(const char *dir, const char *in) {
   return path;
 }
 
-static int operate_all(const surgery *j, surg_context *ctx, const surg__pipeline *p, char **in,
+static int operate_all(const surgery *j, surg_context *ctx, const surg_pipeline *p, char **in,
                        int n, const char *out) {
   int code = EXIT_DONE;
   for (int i = 0; i < n; i++) {
@@ -188,8 +183,7 @@ static int arrange_many(const surgery *j, char **args, int n) {
 }
 
 /* Determines the inputs and the output, or reports why the arguments are invalid. */
-static int arrange(const surgery *j, char **args, int n, int *inputs,
-                   const char **out) {
+static int arrange(const surgery *j, char **args, int n, int *inputs, const char **out) {
   bool many = j->in_place || j->out_dir;
   *out = j->outputs.n ? j->outputs.items[0] : NULL;
   *inputs = n;
@@ -218,41 +212,38 @@ static int arrange(const surgery *j, char **args, int n, int *inputs,
   return cli_check_folder(*out);
 }
 
-static int prepare(surgery *j, surg_context *ctx, surg__pipeline **p) {
+static int prepare(surgery *j, surg_context *ctx, surg_pipeline **p) {
   surg_status s = surg_context_passes(ctx) ? SURG_OK : SURG_ENOMEM;
   for (size_t i = 0; s == SURG_OK && i < j->plugins.n; i++) {
     /* A plugin that does not load is a usage error; one that fails later is not. */
-    if (surg__plugin_load(ctx, j->plugins.items[i]) != SURG_OK) return EXIT_USAGE;
+    if (surg_context_load_plugin(ctx, j->plugins.items[i]) != SURG_OK) return EXIT_USAGE;
   }
   for (size_t i = 0; s == SURG_OK && i < j->rules.n; i++) {
     const int code = cli_rules_load(ctx, j->rules.items[i]);
     if (code != EXIT_DONE) return code;
   }
-  if (s == SURG_OK) s = surg__pipeline_parse(ctx, j->pipeline, j->pipeline_where, p);
-  if (s == SURG_OK) s = surg__pipeline_leave_out(*p, "--skip-pass", j->skip.items, j->skip.n);
+  if (s == SURG_OK) s = surg_pipeline_parse(ctx, j->pipeline, j->pipeline_where, p);
+  if (s == SURG_OK) s = surg_pipeline_skip(*p, "--skip-pass", j->skip.items, j->skip.n);
   if (s != SURG_OK && !surg_context_error(ctx)) return cli_no_memory();
   return cli_exit_code(s);
 }
 
-static int print_pipeline(surg_context *ctx, const surg__pipeline *p) {
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  surg__pipeline_print(p, &b);
-  puts(b.p && !b.failed ? b.p : "");
-  surg__buf_free(&b);
+static int print_pipeline(surg_context *ctx, const surg_pipeline *p) {
+  char *text = NULL;
+  puts(surg_pipeline_text(p, &text) == SURG_OK ? text : "");
+  surg_context_free_bytes(ctx, text);
   return cli_flush(EXIT_DONE);
 }
 
 /* Appends the passes of `--opset` and `--ir` to the pipeline. */
 static int add_moves(surgery *j, surg_context *ctx) {
   if (!j->opsets.n && !j->ir) return EXIT_DONE;
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  surg__buf_puts(&b, j->pipeline ? j->pipeline : j->rules.n ? "rewrite" : "");
-  int code = cli_moves(&b, j->opsets.items, j->opsets.n, j->ir);
-  char *text = code == EXIT_DONE && !b.failed ? strdup(b.p) : NULL;
+  cli_text b = {0};
+  cli_text_puts(&b, j->pipeline ? j->pipeline : j->rules.n ? "rewrite" : "");
+  int code = cli_moves(ctx, &b, j->opsets.items, j->opsets.n, j->ir);
+  char *text = code == EXIT_DONE ? cli_text_give(&b) : NULL;
   if (code == EXIT_DONE && !text) code = cli_no_memory();
-  surg__buf_free(&b);
+  cli_text_free(&b);
   if (!text) return code;
   free(j->pipeline_text);
   j->pipeline = j->pipeline_text = text;
@@ -262,14 +253,13 @@ static int add_moves(surgery *j, surg_context *ctx) {
 
 /* Prepends the pass that fixes sizes, so that all other passes use the fixed sizes. */
 static int add_sizes(surgery *j, surg_context *ctx) {
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  int code = cli_sizes(&b, &j->dims, &j->shapes);
+  cli_text b = {0};
+  int code = cli_sizes(ctx, &b, &j->dims, &j->shapes);
   if (code == EXIT_DONE && !b.n && !b.failed) return code;
-  if (*j->pipeline) surg__buf_printf(&b, ",%s", j->pipeline);
-  char *text = code == EXIT_DONE && !b.failed ? strdup(b.p) : NULL;
+  if (*j->pipeline) cli_text_printf(&b, ",%s", j->pipeline);
+  char *text = code == EXIT_DONE ? cli_text_give(&b) : NULL;
   if (code == EXIT_DONE && !text) code = cli_no_memory();
-  surg__buf_free(&b);
+  cli_text_free(&b);
   if (!text) return code;
   free(j->pipeline_text);
   j->pipeline = j->pipeline_text = text;
@@ -301,14 +291,14 @@ static int run_job(surgery *j, char **args, int n) {
   j->run.n_print_after = j->print_after.n;
   j->run.print = print_model;
   j->run.progress = show_pass;
-  j->proof.progress = show_pass;
+  if (j->check) j->run.check = j->seeds;
   /* Live values count against the memory limit of a run. */
   if (j->check && !j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   j->run.timeout_ms = j->common.timeout_seconds * 1000;
   j->run.max_memory = j->common.max_memory;
   surg_context *ctx = cli_context(&j->common);
   if (!ctx) return EXIT_LIMIT;
-  surg__pipeline *p = NULL;
+  surg_pipeline *p = NULL;
   code = add_moves(j, ctx);
   if (!j->pipeline) {
     j->pipeline = j->rules.n ? "rewrite" : DEFAULT_PIPELINE;
@@ -318,7 +308,7 @@ static int run_job(surgery *j, char **args, int n) {
   if (code == EXIT_DONE) code = prepare(j, ctx, &p);
   if (code == EXIT_DONE)
     code = j->print_pipeline ? print_pipeline(ctx, p) : operate_all(j, ctx, p, args, inputs, out);
-  surg__pipeline_free(p);
+  surg_pipeline_free(p);
   surg_context_free(ctx);
   return cli_flush(code);
 }
@@ -326,7 +316,8 @@ static int run_job(surgery *j, char **args, int n) {
 static int run_form(int argc, char **argv, pass_form *form) {
   surgery j = {.form = form,
                .save = {.size = sizeof(surg_save_options)},
-               .proof = {.seeds = 1, .rtol = -1, CLI_PROOF_BUDGET}};
+               .run = {.size = sizeof(surg_run_options)},
+               .seeds = 1};
   int code;
   if (surgery_options(&j, &argc, argv, &code)) code = run_job(&j, argv + optind, argc - optind);
   surgery_free(&j);

@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "check_target.h"
 #include "target/target.h"
+#include "wrap_buf.h"
 
 static const char help[] =
     "usage: onnxsurg targets [--json] [NAME|FILE.target [OP...]]\n"
@@ -84,8 +85,7 @@ static void put_conditions(surg__buf *b, const surg__tfact *f) {
   put_spans(b, "elements of constant", f->known, f->n_known);
   put_spans(b, "elements of", f->each, f->n_each);
   put_spans(b, "size of axis", f->dims, f->n_dims);
-  for (size_t i = 0; i < f->iota.n; i++)
-    surg__buf_printf(b, "%s 0, 1, 2, ...; ", f->iota.items[i]);
+  for (size_t i = 0; i < f->iota.n; i++) surg__buf_printf(b, "%s 0, 1, 2, ...; ", f->iota.items[i]);
   for (size_t i = 0; i < f->halves.n; i++)
     surg__buf_printf(b, "equal halves of %s; ", f->halves.items[i]);
   if (f->folds) surg__buf_puts(b, "what is computed from constants counts as constant; ");
@@ -202,7 +202,7 @@ static void put_target(surg__buf *b, const surg__target *t) {
                                         [SURG__D_NONE] = "none taken",
                                         [SURG__D_BATCH] = "of the batch alone",
                                         [SURG__D_ALL] = "taken"};
-  _Static_assert(SURG_COUNT(dynamic) == SURG__D_ALL + 1, "a text for each way");
+  _Static_assert(CLI_COUNT(dynamic) == SURG__D_ALL + 1, "a text for each way");
   surg__buf_printf(b, "%-12s%s\n%-12s", "target", t->name, "engine");
   cli_put_wrapped(b, t->title ? t->title : t->name, 12, 12);
   for (size_t i = 0; i < t->opsets.count; i++) {

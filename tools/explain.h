@@ -14,7 +14,7 @@ int explain_text(const char *argument, char **text, size_t *n);
 int explain_messages(surg_context *ctx, const char *file, surg_messages **out);
 /* Expands $in, $out and $target in a template. The words are inserted unescaped; NULL inserts
  * IN, OUT or TARGET. */
-void explain_put(surg__buf *b, const char *text, const char *in, const char *out,
+void explain_put(cli_text *b, const char *text, const char *in, const char *out,
                  const char *target);
 
 #endif

@@ -16,8 +16,8 @@ static const char *location_end(const char *line) {
   static const char *const starts[] = {"graph", "function",      "model",        "subgraph",
                                        "byte ", "training_info", "opset_import", "metadata"};
   size_t i = 0;
-  while (i < SURG_COUNT(starts) && strncmp(line, starts[i], strlen(starts[i])) != 0) i++;
-  if (i == SURG_COUNT(starts)) return NULL;
+  while (i < CLI_COUNT(starts) && strncmp(line, starts[i], strlen(starts[i])) != 0) i++;
+  if (i == CLI_COUNT(starts)) return NULL;
   bool quoted = false;
   for (const char *p = line; *p; p++) {
     if (*p == '\\' && p[1])
@@ -40,7 +40,7 @@ static void tell(findings *f, const finding *what) {
 static void heard(void *user, surg_severity severity, const char *line) {
   static const char *const words[] = {
       [SURG_NOTE] = "note: ", [SURG_WARNING] = "warning: ", [SURG_ERROR] = "error: "};
-  _Static_assert(SURG_COUNT(words) == SURG_ERROR + 1, "a word for each severity");
+  _Static_assert(CLI_COUNT(words) == SURG_ERROR + 1, "a word for each severity");
   findings *f = user;
   const char *code = f->code ? f->code : surg__check_load_code(f->ctx, severity);
   const size_t name = f->name ? strlen(f->name) : 0; /* the file name may contain such a word */

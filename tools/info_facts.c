@@ -114,9 +114,9 @@ static void list_symbols(info_facts *f) {
   surg__buf_init(&b, f->ctx);
   const char *seen[4];
   size_t n = 0;
-  for (size_t i = 0; i < surg_graph_input_count(g) && n < SURG_COUNT(seen); i++) {
+  for (size_t i = 0; i < surg_graph_input_count(g) && n < CLI_COUNT(seen); i++) {
     const surg_type *t = surg_value_type(surg_graph_input(g, i));
-    for (size_t k = 0; t && k < surg_type_rank(t) && n < SURG_COUNT(seen); k++) {
+    for (size_t k = 0; t && k < surg_type_rank(t) && n < CLI_COUNT(seen); k++) {
       const char *name = surg_type_dim(t, k).param;
       bool known = !name || surg_type_dim(t, k).value >= 0;
       for (size_t j = 0; j < n; j++) known = known || strcmp(seen[j], name) == 0;

@@ -188,7 +188,7 @@ static void put_graphs(writer *w, const info_facts *f) {
   static const char *const kinds[] = {[SURG_GRAPH_MAIN] = "main",
                                       [SURG_GRAPH_SUBGRAPH] = "subgraph",
                                       [SURG_GRAPH_FUNCTION] = "function"};
-  _Static_assert(SURG_COUNT(kinds) == SURG_GRAPH_FUNCTION + 1, "a word for each kind");
+  _Static_assert(CLI_COUNT(kinds) == SURG_GRAPH_FUNCTION + 1, "a word for each kind");
   size_t i = 0;
   for (surg_graph *g = f->m->graph; g; g = g->next) g->work = (void *)(uintptr_t)i++;
   surg__buf_puts(b, ",\n  \"graphs\": [");
@@ -275,10 +275,11 @@ void info_print_json(const info_facts *f, size_t top, bool one_line) {
   if (f->target) {
     int64_t low, high;
     info_window(f, &low, &high);
-    json_object_set_new(j, "target", json_pack("{s:s,s:o}", "name", f->target->name, "opsets",
-                                               low <= high ? json_pack("[I,I]", (json_int_t)low,
-                                                                       (json_int_t)high)
-                                                           : json_null()));
+    json_object_set_new(
+        j, "target",
+        json_pack(
+            "{s:s,s:o}", "name", f->target->name, "opsets",
+            low <= high ? json_pack("[I,I]", (json_int_t)low, (json_int_t)high) : json_null()));
   }
   json_object_set_new(j, "inputs", interface_json(f, false));
   json_object_set_new(j, "outputs", interface_json(f, true));
@@ -298,8 +299,9 @@ void info_print_json(const info_facts *f, size_t top, bool one_line) {
   json_object_set_new(j, "peak", peak_json(f));
   json_object_set_new(j, "bytes", number(f->bytes));
   json_object_set_new(j, "external_files", files_json(f->m));
-  json_object_set_new(j, "absent", json_pack("{s:o, s:o}", "tensors", number(f->absent.tensors),
-                                            "bytes", number(f->absent.bytes)));
+  json_object_set_new(j, "absent",
+                      json_pack("{s:o, s:o}", "tensors", number(f->absent.tensors), "bytes",
+                                number(f->absent.bytes)));
   const size_t open = surg_model_open_findings(f->m);
   if (open) json_object_set_new(j, "errors", number(open));
   if (top) json_object_set_new(j, "top", top_json(f, top));

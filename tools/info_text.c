@@ -5,6 +5,7 @@
 
 #include "check/check.h"
 #include "info.h"
+#include "wrap_buf.h"
 
 #define SHOWN_OPS 12
 

@@ -7,10 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/base.h"
-#include "base/limits.h"
-#include "base/sanitized.h"
 #include "cli.h"
+#include "sanitized.h"
 
 #define STACK_PER_LEVEL (64u << 10) /* bytes of stack per nesting level of graphs */
 
@@ -18,23 +16,12 @@ static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
 } commands[] = {
-    {"cat", cmd_cat},
-    {"check", cmd_check},
-    {"doctor", cmd_doctor},
-    {"explain", cmd_explain},
-    {"info", cmd_info},
-    {"isolate", cmd_isolate},
-    {"merge", cmd_merge},
-    {"ops", cmd_ops},
-    {"passes", cmd_passes},
-    {"probe", cmd_probe},
-    {"profile", cmd_profile},
-    {"reduce", cmd_reduce},
-    {"repair", cmd_repair},
-    {"rules", cmd_rules},
-    {"run", cmd_run},
-    {"targets", cmd_targets},
-    {"verify", cmd_verify},
+    {"cat", cmd_cat},         {"check", cmd_check},     {"doctor", cmd_doctor},
+    {"explain", cmd_explain}, {"info", cmd_info},       {"isolate", cmd_isolate},
+    {"merge", cmd_merge},     {"ops", cmd_ops},         {"passes", cmd_passes},
+    {"probe", cmd_probe},     {"profile", cmd_profile}, {"reduce", cmd_reduce},
+    {"repair", cmd_repair},   {"rules", cmd_rules},     {"run", cmd_run},
+    {"targets", cmd_targets}, {"verify", cmd_verify},
 };
 
 /* Handles SIGBUS and SIGSEGV. Output files have no name until complete, so none must be deleted. */
@@ -81,7 +68,7 @@ static const char *command_at(const void *list, size_t i) {
 }
 
 static int run_command(const char *name, int argc, char **argv) {
-  for (size_t i = 0; i < SURG_COUNT(commands); i++)
+  for (size_t i = 0; i < CLI_COUNT(commands); i++)
     if (strcmp(name, commands[i].name) == 0) return commands[i].run(argc, argv);
   return *name && *name != '-' && !strchr(name, '/') ? cmd_pass(argc, argv) : -1;
 }
@@ -97,7 +84,7 @@ static int no_command(int argc, char **argv) {
     int code = argc == 3 ? run_command(argv[2], 2, help) : -1;
     return code < 0 ? cmd_surgery(2, help) : code;
   }
-  const char *near = surg__nearest(word, commands, SURG_COUNT(commands), command_at);
+  const char *near = surg_nearest_name(word, commands, CLI_COUNT(commands), command_at);
   if (!near) near = cmd_pass_nearest(word);
   if (!near) return -1;
   fprintf(stderr, "onnxsurg: error: no command and no file ");
@@ -130,9 +117,8 @@ static bool in_thread(arguments *a) {
   pthread_attr_t how;
   pthread_t thread;
   if (pthread_attr_init(&how)) return false;
-  const bool done =
-      !pthread_attr_setstacksize(&how, (size_t)SURG_LIMIT_DEPTH_MOST * STACK_PER_LEVEL) &&
-      !pthread_create(&thread, &how, run_deep, a) && !pthread_join(thread, NULL);
+  const bool done = !pthread_attr_setstacksize(&how, (size_t)SURG_DEPTH_MOST * STACK_PER_LEVEL) &&
+                    !pthread_create(&thread, &how, run_deep, a) && !pthread_join(thread, NULL);
   pthread_attr_destroy(&how);
   return done;
 }
@@ -151,7 +137,7 @@ int main(int argc, char **argv) {
   if (!asks_for_depth(argc, argv)) {
     run_main(&a);
   } else if (!in_thread(&a)) {
-    fprintf(stderr, "onnxsurg: error: no room for a stack of %u levels\n", SURG_LIMIT_DEPTH_MOST);
+    fprintf(stderr, "onnxsurg: error: no room for a stack of %u levels\n", SURG_DEPTH_MOST);
   }
   return a.code;
 }

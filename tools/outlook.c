@@ -97,7 +97,7 @@ surg_status outlook_find(outlook *o, const cli_common *common, const findings *f
   surg_status s = load(ctx, common, f, path, &m);
   if (s == SURG_OK && !errors) s = count(m, &best);
   for (size_t i = 0;
-       s == SURG_OK && i < SURG_COUNT(all) && (errors ? best.errors : !all[i].interface); i++)
+       s == SURG_OK && i < CLI_COUNT(all) && (errors ? best.errors : !all[i].interface); i++)
     s = try_mend(ctx, m, all[i], o, &best);
   if (!errors && o->kind == OUTLOOK_ALL) o->kind = OUTLOOK_SOME;
   if (m) surg_model_free(m);
@@ -107,32 +107,32 @@ surg_status outlook_find(outlook *o, const cli_common *common, const findings *f
 
 /* --- printing --- */
 
-static void put_command(surg__buf *b, const outlook *o, const char *path) {
-  surg__buf_puts(b, "onnxsurg mend ");
-  if (o->needed.most > SURG_ROUNDING) surg__buf_puts(b, "--allow approx ");
-  if (o->needed.interface) surg__buf_puts(b, "--interface ");
+static void put_command(cli_text *b, const outlook *o, const char *path) {
+  cli_text_puts(b, "onnxsurg mend ");
+  if (o->needed.most > SURG_ROUNDING) cli_text_puts(b, "--allow approx ");
+  if (o->needed.interface) cli_text_puts(b, "--interface ");
   char *name = cli_escaped(path, 0);
-  surg__buf_puts(b, name ? name : "IN");
+  cli_text_puts(b, name ? name : "IN");
   free(name);
-  surg__buf_puts(b, " OUT");
+  cli_text_puts(b, " OUT");
 }
 
-void outlook_put(surg__buf *b, const outlook *o, const char *path) {
+void outlook_put(cli_text *b, const outlook *o, const char *path) {
   if (o->kind == OUTLOOK_NONE) return;
   put_command(b, o, path);
   if (o->kind == OUTLOOK_ALL)
-    surg__buf_puts(b, " cures all errors");
+    cli_text_puts(b, " cures all errors");
   else if (o->errors)
-    surg__buf_printf(b, " makes the model writable; %zu error%s remain%s", o->errors,
-                     o->errors == 1 ? "" : "s", o->errors == 1 ? "s" : "");
+    cli_text_printf(b, " makes the model writable; %zu error%s remain%s", o->errors,
+                    o->errors == 1 ? "" : "s", o->errors == 1 ? "s" : "");
   else
-    surg__buf_printf(b, " cures %zu warning%s", o->warnings, o->warnings == 1 ? "" : "s");
+    cli_text_printf(b, " cures %zu warning%s", o->warnings, o->warnings == 1 ? "" : "s");
 }
 
 json_t *outlook_json(const outlook *o) {
   static const char *const kinds[] = {
       [OUTLOOK_NONE] = "none", [OUTLOOK_SOME] = "some", [OUTLOOK_ALL] = "all"};
-  _Static_assert(SURG_COUNT(kinds) == OUTLOOK_ALL + 1, "a word for each kind");
+  _Static_assert(CLI_COUNT(kinds) == OUTLOOK_ALL + 1, "a word for each kind");
   char with[64];
   consent_spell(with, sizeof with, o->needed);
   return json_pack("{s:s,s:s,s:I}", "cures", kinds[o->kind], "consent", with, "remain",

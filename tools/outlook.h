@@ -4,8 +4,8 @@
 #ifndef SURG_OUTLOOK_H
 #define SURG_OUTLOOK_H
 
-#include "findings.h"
 #include "consent.h"
+#include "findings.h"
 
 typedef enum outlook_kind {
   OUTLOOK_NONE, /* fixes no finding */
@@ -26,7 +26,7 @@ typedef struct outlook {
 surg_status outlook_find(outlook *o, const cli_common *common, const findings *f, const char *path,
                          size_t errors);
 /* Appends "onnxsurg mend --allow approx IN OUT cures all errors"; nothing for OUTLOOK_NONE. */
-void outlook_put(surg__buf *b, const outlook *o, const char *path);
+void outlook_put(cli_text *b, const outlook *o, const char *path);
 /* The outlook as JSON: {"cures": "all", "consent": "", "remain": 0}. */
 json_t *outlook_json(const outlook *o);
 

@@ -6,19 +6,18 @@
 #include <string.h>
 
 static bool preset_named(const surg_registry *r, const char *word) {
-  for (size_t i = 0; i < surg__preset_count(r); i++)
-    if (strcmp(surg__preset_at(r, i)->name, word) == 0) return true;
-  return false;
+  surg_preset preset = {.size = sizeof preset};
+  return surg_registry_find_preset(r, word, &preset) == SURG_OK;
 }
 
 static const char *pass_at(const void *list, size_t i) {
-  return surg__pass_at(list, i)->name;
+  return surg_registry_pass(list, i)->name;
 }
 
 const char *cmd_pass_nearest(const char *word) {
   surg_context *ctx = surg_context_new(NULL);
   const surg_registry *r = ctx ? surg_context_passes(ctx) : NULL;
-  const char *near = r ? surg__nearest(word, r, surg__pass_count(r), pass_at) : NULL;
+  const char *near = r ? surg_nearest_name(word, r, surg_registry_pass_count(r), pass_at) : NULL;
   surg_context_free(ctx); /* safe: names of built-in passes are static */
   return near;
 }
@@ -38,7 +37,6 @@ static bool set_up(pass_form *form, const struct option *rest) {
   if (!form->options || !form->values) return false;
   for (size_t i = 0; i < mine; i++) {
     const surg_option *o = &form->pass->options[i];
-    surg__buf_init(&form->values[i], form->ctx);
     form->options[k++] = (struct option){
         o->name, o->kind == SURG_OPTION_BOOL ? optional_argument : required_argument, NULL,
         OPT_OF_PASS + (int)i};
@@ -51,7 +49,7 @@ static bool set_up(pass_form *form, const struct option *rest) {
 int pass_form_open(pass_form *form, const char *word, const struct option *rest) {
   *form = (pass_form){.ctx = surg_context_new(NULL), .name = word};
   const surg_registry *r = form->ctx ? surg_context_passes(form->ctx) : NULL;
-  if (r) form->pass = surg__pass_find(r, word);
+  if (r) form->pass = surg_registry_find(r, word);
   if (r && !form->pass && !preset_named(r, word)) {
     pass_form_close(form);
     return -1;
@@ -63,7 +61,7 @@ int pass_form_open(pass_form *form, const char *word, const struct option *rest)
 
 void pass_form_close(pass_form *form) {
   for (size_t i = 0; form->values && form->pass && i < form->pass->option_count; i++)
-    surg__buf_free(&form->values[i]);
+    cli_text_free(&form->values[i]);
   free(form->values);
   free(form->options);
   surg_context_free(form->ctx);
@@ -72,32 +70,29 @@ void pass_form_close(pass_form *form) {
 
 /* Appends one word of a list: up to the next separator, or quoted as in a pipeline. Returns its
  * end, or NULL if a quote is not closed. */
-static const char *put_word(surg__buf *b, const char *s) {
+static const char *put_word(surg_context *ctx, cli_text *b, const char *s) {
   if (*s != '"' && *s != '\'') {
     const size_t n = strcspn(s, ",+");
     char *word = strndup(s, n);
-    if (word)
-      surg__pipeline_quote(b, word);
-    else
-      b->failed = true;
+    cli_put_word(ctx, b, word);
     free(word);
     return s + n;
   }
   const char *end = s + 1;
   while (*end && *end != *s) end += *end == '\\' && end[1] ? 2 : 1;
   if (!*end) return NULL;
-  surg__buf_put(b, s, (size_t)(end + 1 - s));
+  cli_text_put(b, s, (size_t)(end + 1 - s));
   return end + 1;
 }
 
 /* Converts a list `a,b` to the pipeline syntax `a+b`. A name that contains ',' or '+' must be
  * quoted. Returns false if a quote is not closed. */
-static bool put_list(surg__buf *b, const char *s) {
+static bool put_list(surg_context *ctx, cli_text *b, const char *s) {
   for (;;) {
-    s = put_word(b, s);
+    s = put_word(ctx, b, s);
     if (!s || (*s && *s != ',' && *s != '+')) return false;
     if (!*s++) return true;
-    surg__buf_putc(b, '+');
+    cli_text_putc(b, '+');
   }
 }
 
@@ -111,30 +106,30 @@ static int bad_list(const char *name, const char *value) {
 
 /* Appends `name=value` or `name=a+b`. A pair without `=` uses the option as its name: for bind,
  * `--input=1` names an input called "input". */
-static int put_pair(const surg_pass *pass, surg__buf *b, const char *option, const char *pair) {
+static int put_pair(pass_form *form, cli_text *b, const char *option, const char *pair) {
   const char *equals = strchr(pair, '='), *value = equals ? equals + 1 : pair;
   char *name = equals ? strndup(pair, (size_t)(equals - pair)) : strdup(option);
-  if (b->n) surg__buf_putc(b, ',');
-  if (name)
-    surg__pipeline_put_pair_name(b, pass, option, name);
-  else
-    b->failed = true;
+  if (b->n) cli_text_putc(b, ',');
+  char *text = NULL;
+  const surg_status s =
+      name ? surg_pipeline_pair(form->ctx, form->pass, option, name, &text) : SURG_ENOMEM;
+  cli_text_take(b, form->ctx, s, text);
   free(name);
-  surg__buf_putc(b, '=');
-  return put_list(b, value) ? EXIT_DONE : bad_list(option, value);
+  cli_text_putc(b, '=');
+  return put_list(form->ctx, b, value) ? EXIT_DONE : bad_list(option, value);
 }
 
 int pass_form_take(pass_form *form, int option, const char *value) {
   const size_t i = (size_t)(option - OPT_OF_PASS);
   const surg_option *o = &form->pass->options[i];
-  surg__buf *b = &form->values[i];
-  if (o->kind == SURG_OPTION_PAIRS) return put_pair(form->pass, b, o->name, value);
+  cli_text *b = &form->values[i];
+  if (o->kind == SURG_OPTION_PAIRS) return put_pair(form, b, o->name, value);
   if (b->n && o->kind != SURG_OPTION_LIST) return cli_usage("--%s is given twice", o->name);
   if (o->kind == SURG_OPTION_LIST) {
-    if (b->n) surg__buf_putc(b, '+');
-    return put_list(b, value) ? EXIT_DONE : bad_list(o->name, value);
+    if (b->n) cli_text_putc(b, '+');
+    return put_list(form->ctx, b, value) ? EXIT_DONE : bad_list(o->name, value);
   }
-  surg__pipeline_quote(b, value ? value : "true");
+  cli_put_word(form->ctx, b, value ? value : "true");
   return EXIT_DONE;
 }
 
@@ -162,7 +157,7 @@ int pass_form_pairs(pass_form *form, int *argc, char **argv) {
       while (i < *argc) argv[kept++] = argv[i++];
     } else if (is_pair(form, argv[i])) {
       const int code =
-          put_pair(form->pass, &form->values[any], form->pass->options[any].name, argv[i] + 2);
+          put_pair(form, &form->values[any], form->pass->options[any].name, argv[i] + 2);
       if (code != EXIT_DONE) return code;
     } else {
       argv[kept++] = argv[i];
@@ -173,25 +168,22 @@ int pass_form_pairs(pass_form *form, int *argc, char **argv) {
 }
 
 char *pass_form_pipeline(pass_form *form, const char *then) {
-  surg__buf b;
+  cli_text b = {0};
   char open = '{';
-  surg__buf_init(&b, form->ctx);
-  surg__buf_puts(&b, form->name);
+  cli_text_puts(&b, form->name);
   for (size_t i = 0; form->pass && i < form->pass->option_count; i++) {
-    const surg__buf *v = &form->values[i];
-    if (v->failed) b.failed = true;
+    const cli_text *v = &form->values[i];
+    if (v->failed) cli_text_fail(&b);
     if (!v->n) continue;
-    surg__buf_putc(&b, open);
+    cli_text_putc(&b, open);
     open = ',';
     if (form->pass->options[i].kind != SURG_OPTION_PAIRS)
-      surg__buf_printf(&b, "%s=", form->pass->options[i].name);
-    surg__buf_put(&b, v->p, v->n);
+      cli_text_printf(&b, "%s=", form->pass->options[i].name);
+    cli_text_put(&b, v->p, v->n);
   }
-  if (open == ',') surg__buf_putc(&b, '}');
-  if (then && *then) surg__buf_printf(&b, ",%s", then);
-  char *text = b.failed ? NULL : strndup(b.p, b.n);
-  surg__buf_free(&b);
-  return text;
+  if (open == ',') cli_text_putc(&b, '}');
+  if (then && *then) cli_text_printf(&b, ",%s", then);
+  return cli_text_give(&b);
 }
 
 void pass_form_help(const pass_form *form) {
@@ -200,7 +192,7 @@ void pass_form_help(const pass_form *form) {
                                       [SURG_OPTION_STRING] = " TEXT",
                                       [SURG_OPTION_LIST] = " A,B",
                                       [SURG_OPTION_PAIRS] = " NAME=VALUE"};
-  _Static_assert(SURG_COUNT(kinds) == SURG_OPTION_PAIRS + 1, "an entry for each kind");
+  _Static_assert(CLI_COUNT(kinds) == SURG_OPTION_PAIRS + 1, "an entry for each kind");
   printf("usage: onnxsurg %s [OPTION]... IN OUT\n", form->name);
   if (form->pass) printf("%s\n", form->pass->help);
   for (size_t i = 0; form->pass && i < form->pass->option_count; i++) {
@@ -211,7 +203,8 @@ void pass_form_help(const pass_form *form) {
     if (o->fallback) printf(" (%s)", o->fallback);
     putchar('\n');
   }
-  printf("The same as --pass '%s%s'.\nAccepts the options of `onnxsurg --help` too.\n"
-         "A pipeline given with --pass runs after it.\n",
-         form->name, form->pass && form->pass->option_count ? "{option=value,...}" : "");
+  printf(
+      "The same as --pass '%s%s'.\nAccepts the options of `onnxsurg --help` too.\n"
+      "A pipeline given with --pass runs after it.\n",
+      form->name, form->pass && form->pass->option_count ? "{option=value,...}" : "");
 }

@@ -5,16 +5,15 @@
 #define SURG_PASS_FORM_H
 
 #include "cli.h"
-#include "pass/pass.h"
 
 enum { OPT_OF_PASS = 5000 }; /* options of the pass have this value and above */
 
 typedef struct pass_form {
   surg_context *ctx;
-  const char *name;     /* name of the pass or preset */
-  const surg_pass *pass; /* NULL: a preset */
+  const char *name;       /* name of the pass or preset */
+  const surg_pass *pass;  /* NULL: a preset */
   struct option *options; /* those of the pass, then the other ones of the main form */
-  surg__buf *values;      /* pipeline text given for each option of the pass */
+  cli_text *values;       /* pipeline text given for each option of the pass */
 } pass_form;
 
 /* Initializes `form` if `word` names a pass or preset. The option table contains the options of

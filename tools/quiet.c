@@ -2,7 +2,7 @@
 /* Contexts that print no diagnostics, for operations that may fail. */
 #include "quiet.h"
 
-#include "pass/pass.h"
+#include <onnxsurg/check.h>
 
 static void hear_nothing(void *user, surg_severity severity, const char *line) {
   (void)user, (void)severity, (void)line;
@@ -44,7 +44,7 @@ surg_status quiet_open(quiet_model *q, const cli_common *common, const char *pat
                        const void *bytes, size_t n) {
   surg_status s = quiet_open_any(q, common, path, bytes, n);
   if (s != SURG_OK) return s;
-  s = surg__refuse_defects(q->m);
+  s = surg_model_require_valid(q->m);
   return s == SURG_OK ? s : quiet_tell(q->ctx, s);
 }
 

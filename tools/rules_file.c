@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/limits.h"
 #include "cli.h"
 
 int cli_read_text(const char *path, size_t most, char **text, size_t *n) {
@@ -23,24 +22,15 @@ int cli_read_text(const char *path, size_t most, char **text, size_t *n) {
   return bad == ENOMEM ? EXIT_LIMIT : EXIT_IO;
 }
 
-typedef surg_status (*load_fn)(surg_context *ctx, const char *text, size_t n, const char *name);
-
-static int load(surg_context *ctx, const char *path, size_t most, load_fn fn) {
-  char *text;
-  size_t n;
-  int code = cli_read_text(path, most, &text, &n);
-  if (code != EXIT_DONE) return code;
-  /* Invalid text is a usage error; limits and lack of memory keep their exit code. */
-  const surg_status s = fn(ctx, text, n, path);
-  code = s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
-  free(text);
-  return code;
+/* Invalid text is a usage error; limits and lack of memory keep their exit code. */
+static int code_of(surg_status s) {
+  return s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
 }
 
 int cli_rules_load(surg_context *ctx, const char *path) {
-  return load(ctx, path, SURG_LIMIT_RULES_BYTES, surg_context_load_rules);
+  return code_of(surg_context_load_rules_file(ctx, path));
 }
 
 int cli_schemas_load(surg_context *ctx, const char *path) {
-  return load(ctx, path, SURG_LIMIT_SCHEMA_BYTES, surg_context_load_schemas);
+  return code_of(surg_context_load_schemas_file(ctx, path));
 }

@@ -13,8 +13,11 @@
 #include <math.h>
 
 void cli_run_init(cli_run *r) {
-  *r = (cli_run){.seed = 1, .max_bytes = CLI_RUN_BYTES, .max_work = CLI_RUN_WORK,
-                 .max_turns = CLI_RUN_TURNS, .ort = {.level = 99, .threads = 1},
+  *r = (cli_run){.seed = 1,
+                 .max_bytes = CLI_RUN_BYTES,
+                 .max_work = CLI_RUN_WORK,
+                 .max_turns = CLI_RUN_TURNS,
+                 .ort = {.level = 99, .threads = 1},
                  .tolerance = {.relative = 1e-3, .absolute = 1e-5}};
 }
 
@@ -24,8 +27,8 @@ void cli_run_free(cli_run *r) {
 }
 
 surg__maker cli_maker(cli_run *r) {
-  return (surg__maker){.fill = r->fill, .state = r->seed, .size = 2, .dim_of = cli_dim_of,
-                       .user = &r->dims};
+  return (surg__maker){
+      .fill = r->fill, .state = r->seed, .size = 2, .dim_of = cli_dim_of, .user = &r->dims};
 }
 
 /* --- options --- */
@@ -33,7 +36,7 @@ surg__maker cli_maker(cli_run *r) {
 static int take_engine(cli_run *r, const char *word) {
   if (strcmp(word, "builtin") != 0 && strcmp(word, "ort") != 0)
     return cli_usage("--engine expects builtin or ort");
-  if (r->n_engines == SURG_COUNT(r->engines)) return cli_usage("there are two engines at most");
+  if (r->n_engines == CLI_COUNT(r->engines)) return cli_usage("there are two engines at most");
   r->engines[r->n_engines++] = word;
   return EXIT_DONE;
 }
@@ -44,8 +47,8 @@ static int take_fill(cli_run *r, const char *word) {
                                       [SURG__FILL_ONES] = "ones",
                                       [SURG__FILL_ARANGE] = "arange",
                                       [SURG__FILL_ADVERSARIAL] = "adversarial"};
-  _Static_assert(SURG_COUNT(words) == SURG__FILL_ADVERSARIAL + 1, "a word for each filling");
-  for (size_t i = 0; i < SURG_COUNT(words); i++) {
+  _Static_assert(CLI_COUNT(words) == SURG__FILL_ADVERSARIAL + 1, "a word for each filling");
+  for (size_t i = 0; i < CLI_COUNT(words); i++) {
     if (strcmp(word, words[i]) != 0) continue;
     r->fill = (surg__fill)i;
     r->filled = true;
@@ -59,7 +62,7 @@ static int take_level(cli_run *r, const char *word) {
     const char *word;
     int level;
   } levels[] = {{"none", 0}, {"basic", 1}, {"extended", 2}, {"all", 99}};
-  for (size_t i = 0; i < SURG_COUNT(levels); i++) {
+  for (size_t i = 0; i < CLI_COUNT(levels); i++) {
     if (strcmp(word, levels[i].word) != 0) continue;
     r->ort.level = levels[i].level;
     return EXIT_DONE;
@@ -71,8 +74,7 @@ static int take_level(cli_run *r, const char *word) {
 static int take_input(cli_run *r, char *arg) {
   char *eq = strchr(arg, '=');
   bool twice = false;
-  cli_pair *grown =
-      eq && eq != arg ? realloc(r->inputs, (r->n_inputs + 1) * sizeof *grown) : NULL;
+  cli_pair *grown = eq && eq != arg ? realloc(r->inputs, (r->n_inputs + 1) * sizeof *grown) : NULL;
   if (!eq || eq == arg) return cli_usage("--input expects NAME=FILE");
   if (!grown) return cli_no_memory();
   *eq = 0;
@@ -101,17 +103,29 @@ static int take_threads(cli_run *r, const char *arg) {
 
 int cli_run_option(cli_run *r, int option, char *argument) {
   switch (option) {
-    case OPT_ENGINE: return take_engine(r, argument);
-    case OPT_ORT: r->library = argument; return EXIT_DONE;
-    case OPT_ORT_LEVEL: return take_level(r, argument);
-    case OPT_THREADS: return take_threads(r, argument);
-    case OPT_FILL: return take_fill(r, argument);
-    case OPT_SEED: return take_number("seed", argument, &r->seed);
-    case OPT_MAX_BYTES: return take_number("max-bytes", argument, &r->max_bytes);
-    case OPT_MAX_WORK: return take_number("max-work", argument, &r->max_work);
-    case OPT_MAX_TURNS: return take_number("max-turns", argument, &r->max_turns);
-    case OPT_RTOL: return take_bound(r, "rtol", argument, &r->tolerance.relative);
-    case OPT_ATOL: return take_bound(r, "atol", argument, &r->tolerance.absolute);
+    case OPT_ENGINE:
+      return take_engine(r, argument);
+    case OPT_ORT:
+      r->library = argument;
+      return EXIT_DONE;
+    case OPT_ORT_LEVEL:
+      return take_level(r, argument);
+    case OPT_THREADS:
+      return take_threads(r, argument);
+    case OPT_FILL:
+      return take_fill(r, argument);
+    case OPT_SEED:
+      return take_number("seed", argument, &r->seed);
+    case OPT_MAX_BYTES:
+      return take_number("max-bytes", argument, &r->max_bytes);
+    case OPT_MAX_WORK:
+      return take_number("max-work", argument, &r->max_work);
+    case OPT_MAX_TURNS:
+      return take_number("max-turns", argument, &r->max_turns);
+    case OPT_RTOL:
+      return take_bound(r, "rtol", argument, &r->tolerance.relative);
+    case OPT_ATOL:
+      return take_bound(r, "atol", argument, &r->tolerance.absolute);
     case OPT_ULP:
       /* --ulp alone replaces the default bounds; --rtol and --atol add theirs. */
       if (!r->bounds) r->tolerance = (surg__tolerance){0};
@@ -119,9 +133,14 @@ int cli_run_option(cli_run *r, int option, char *argument) {
     case OPT_SIZE:
       return cli_dims_take(&r->dims, argument) ? EXIT_DONE
                                                : cli_usage("--dim expects NAME=N, such as batch=4");
-    case OPT_INPUT: return take_input(r, argument);
-    case OPT_INPUTS: r->inputs_dir = argument; return EXIT_DONE;
-    default: assert(!"an option of the table without a handler"); return EXIT_USAGE;
+    case OPT_INPUT:
+      return take_input(r, argument);
+    case OPT_INPUTS:
+      r->inputs_dir = argument;
+      return EXIT_DONE;
+    default:
+      assert(!"an option of the table without a handler");
+      return EXIT_USAGE;
   }
 }
 
@@ -130,8 +149,11 @@ int cli_run_option(cli_run *r, int option, char *argument) {
 int cli_engine_open(const cli_run *r, const cli_common *c, surg_context *ctx, size_t k,
                     surg__engine *out) {
   uint64_t ns = 0;
-  *out = (surg__engine){.ort_options = r->ort, .max_bytes = r->max_bytes,
-                        .max_work = r->max_work, .max_turns = r->max_turns, .seed = &r->seed};
+  *out = (surg__engine){.ort_options = r->ort,
+                        .max_bytes = r->max_bytes,
+                        .max_work = r->max_work,
+                        .max_turns = r->max_turns,
+                        .seed = &r->seed};
   if (c->timeout_seconds && surg__mul_u64(c->timeout_seconds, 1000000000, &ns) &&
       surg__add_u64(ns, surg__os_now_ns(), &ns))
     out->deadline = ns;
@@ -145,8 +167,7 @@ void cli_engine_close(surg__engine *e) {
   e->ort = NULL;
 }
 
-int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status,
-                   const char *hint) {
+int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status, const char *hint) {
   /* `why` is empty if the library ran out of memory. */
   fprintf(stderr, "%s: error: %s%s\n", surg_model_path(m),
           *r->why ? r->why : surg_status_name(status), hint ? hint : "");

@@ -174,7 +174,7 @@ char *cli_numbered(const char *dir, const char *stem, size_t i) {
   static const char *const ends[] = {"pb", "npy"};
   const size_t n = strlen(dir) + 64;
   char *path = malloc(n);
-  for (size_t k = 0; path && k < SURG_COUNT(ends); k++) {
+  for (size_t k = 0; path && k < CLI_COUNT(ends); k++) {
     snprintf(path, n, "%s/%s_%zu.%s", dir, stem, i, ends[k]);
     if (access(path, F_OK) == 0) return path;
   }

@@ -6,6 +6,7 @@
 #include "ops.h"
 #include "pass/pass.h"
 #include "schema/bodies.h"
+#include "wrap_buf.h"
 
 /* The text of a buffer as a string owned by b; "" when memory ran out. */
 static const char *finished(surg__buf *b) {
@@ -127,7 +128,7 @@ static void put_version(surg__buf *b, const surg_schema *s) {
   put_types(b, s, width);
   put_attrs(b, s, width);
   const char *title = "notes\n";
-  for (size_t i = 0; i < SURG_COUNT(flags); i++) {
+  for (size_t i = 0; i < CLI_COUNT(flags); i++) {
     if (!(s->flags & flags[i].flag)) continue;
     if (flags[i].flag == SURG__OP_HAS_BODY && surg__body_find(s->op, s->since, 0)) continue;
     surg__buf_printf(b, "%s  %s\n", title, flags[i].words);
@@ -206,8 +207,7 @@ static void put_bodies(surg__buf *b, const surg_schema *s) {
  * they only drop a node. */
 static bool is_of(const surg_rule *r, const surg_schema *s) {
   return strcmp(surg_rule_group(r), "simplify") != 0 &&
-         strcmp(surg_rule_op_type(r), s->name) == 0 &&
-         strcmp(surg_rule_domain(r), s->domain) == 0;
+         strcmp(surg_rule_op_type(r), s->name) == 0 && strcmp(surg_rule_domain(r), s->domain) == 0;
 }
 
 /* Prints the rewrite rules that replace the operator. */
@@ -260,10 +260,9 @@ static json_t *types_json(const char *const *types) {
 }
 
 static json_t *params_json(const surg_schema *s, bool output) {
-  static const char *const options[] = {[SURG__SINGLE] = "single",
-                                        [SURG__OPTIONAL] = "optional",
-                                        [SURG__VARIADIC] = "variadic"};
-  _Static_assert(SURG_COUNT(options) == SURG__VARIADIC + 1, "a word for each option");
+  static const char *const options[] = {
+      [SURG__SINGLE] = "single", [SURG__OPTIONAL] = "optional", [SURG__VARIADIC] = "variadic"};
+  _Static_assert(CLI_COUNT(options) == SURG__VARIADIC + 1, "a word for each option");
   const surg__param *list = output ? s->outputs : s->inputs;
   const uint32_t n = output ? s->n_outputs : s->n_inputs;
   json_t *all = json_array();
@@ -368,7 +367,7 @@ static void print_op_json(surg_context *ctx, const surg_schema *s) {
   const surg_schema *v = surg__schema_versions(s->op, &n);
   for (uint32_t i = 0; i < s->n_params; i++)
     json_object_set_new(types, s->params[i].name, types_json(s->params[i].types));
-  for (size_t i = 0; i < SURG_COUNT(flags); i++)
+  for (size_t i = 0; i < CLI_COUNT(flags); i++)
     if (s->flags & flags[i].flag) json_array_append_new(marks, json_string(flags[i].name));
   for (size_t i = 0; i < n; i++)
     json_array_append_new(steps, step_json(ctx, i ? &v[i - 1] : NULL, &v[i]));

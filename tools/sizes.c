@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "pass/pass.h"
 
 bool cli_is_size(const char *dim) {
   const char *equals = strrchr(dim, '=');
@@ -13,21 +12,18 @@ bool cli_is_size(const char *dim) {
   return equals && equals != dim && *digits && !digits[strspn(digits, "0123456789")];
 }
 
-static void put_name(surg__buf *to, const char *name, size_t n, char open) {
+static void put_name(surg_context *ctx, cli_text *to, const char *name, size_t n, char open) {
   char *copy = strndup(name, n);
-  surg__buf_putc(to, open);
-  if (copy)
-    surg__pipeline_quote(to, copy);
-  else
-    to->failed = true;
+  cli_text_putc(to, open);
+  cli_put_word(ctx, to, copy);
   free(copy);
 }
 
 /* Parses "x:1,3,?,320". Sizes are separated by ',' or 'x'; '?' and -1 leave an axis unchanged. */
-static int put_shape(surg__buf *to, const char *shape, char open) {
+static int put_shape(surg_context *ctx, cli_text *to, const char *shape, char open) {
   const char *colon = strrchr(shape, ':');
   if (!colon || colon == shape) return cli_usage("--input-shape expects NAME:SIZE,SIZE,...");
-  put_name(to, shape, (size_t)(colon - shape), open);
+  put_name(ctx, to, shape, (size_t)(colon - shape), open);
   char sign = '=';
   for (const char *p = colon + 1;; p++) {
     const size_t n = strspn(p, "0123456789");
@@ -37,31 +33,31 @@ static int put_shape(surg__buf *to, const char *shape, char open) {
       return cli_usage(
           "--input-shape expects NAME:SIZE,SIZE,..., such as x:1,3,224,224 (? leaves an "
           "axis as it is)");
-    surg__buf_putc(to, sign);
-    surg__buf_put(to, n ? p : "?", n ? n : 1);
+    cli_text_putc(to, sign);
+    cli_text_put(to, n ? p : "?", n ? n : 1);
     sign = '+';
     p += length;
     if (!*p) return EXIT_DONE;
   }
 }
 
-int cli_sizes(surg__buf *to, const cli_words *dims, const cli_words *shapes) {
+int cli_sizes(surg_context *ctx, cli_text *to, const cli_words *dims, const cli_words *shapes) {
   static const char pass[] = "freeze";
   char open = '{';
   for (size_t i = 0; i < dims->n; i++) {
     if (!cli_is_size(dims->items[i])) continue;
     const char *equals = strrchr(dims->items[i], '=');
-    if (open == '{') surg__buf_puts(to, pass);
-    put_name(to, dims->items[i], (size_t)(equals - dims->items[i]), open);
-    surg__buf_puts(to, equals);
+    if (open == '{') cli_text_puts(to, pass);
+    put_name(ctx, to, dims->items[i], (size_t)(equals - dims->items[i]), open);
+    cli_text_puts(to, equals);
     open = ',';
   }
   for (size_t i = 0; i < shapes->n; i++) {
-    if (open == '{') surg__buf_puts(to, pass);
-    const int code = put_shape(to, shapes->items[i], open);
+    if (open == '{') cli_text_puts(to, pass);
+    const int code = put_shape(ctx, to, shapes->items[i], open);
     if (code != EXIT_DONE) return code;
     open = ',';
   }
-  if (open == ',') surg__buf_putc(to, '}');
+  if (open == ',') cli_text_putc(to, '}');
   return EXIT_DONE;
 }

@@ -3,21 +3,20 @@
 #ifndef SURG_SURGERY_H
 #define SURG_SURGERY_H
 
-#include "pass/pass.h"
 #include "pass_form.h"
 
 typedef struct surgery {
   cli_common common;
   pass_form *form; /* NULL: the main form, not a pass as a command */
   surg_save_options save;
-  surg__run_options run;
+  surg_run_options run;
   cli_words outputs, keep, dims, shapes, ranges, skip, print_after, plugins, rules, opsets;
   cli_words assumed; /* arguments of --dim that do not fix a size */
   const char *pipeline, *pipeline_where, *out_dir;
   char *pipeline_text; /* from --pass-file, or built here */
   const char *ir;      /* argument of --ir */
-  bool check;
-  surg__proof_options proof;
+  bool check;          /* --check is given, with this number of seeds */
+  uint32_t seeds;
   bool in_place, print_pipeline, stats, time, record;
 } surgery;
 
@@ -33,8 +32,8 @@ typedef struct outcome {
   const char *in, *out;
   cli_stats before, after;
   uint64_t bytes_before, bytes_after;
-  surg__run_report report;
-  surg__proof proof;
+  surg_run_report *report;
+  surg_run_summary run;
   bool check;
 } outcome;
 

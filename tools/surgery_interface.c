@@ -44,7 +44,7 @@ static fate fate_of(const interface_names *from, const interface_names *to, size
 static void print_list(FILE *f, const interface_names lists[2], const char *what, fate wanted) {
   static const char *const words[] = {
       [STAYED] = "", [REMOVED] = "removed", [ADDED] = "added", [RENAMED] = "renamed"};
-  _Static_assert(SURG_COUNT(words) == RENAMED + 1, "a word for each fate");
+  _Static_assert(CLI_COUNT(words) == RENAMED + 1, "a word for each fate");
   const bool added = wanted == ADDED;
   bool any = false;
   for (size_t i = 0; i < lists[added].n; i++) {
@@ -84,6 +84,6 @@ json_t *interface_json(const outcome *o) {
   return json_pack("{s:{s:o,s:o,s:o},s:{s:o,s:o,s:o}}", "inputs", "removed",
                    list_json(o->inputs, REMOVED), "added", list_json(o->inputs, ADDED), "renamed",
                    list_json(o->inputs, RENAMED), "outputs", "removed",
-                   list_json(o->outputs, REMOVED), "added", list_json(o->outputs, ADDED),
-                   "renamed", list_json(o->outputs, RENAMED));
+                   list_json(o->outputs, REMOVED), "added", list_json(o->outputs, ADDED), "renamed",
+                   list_json(o->outputs, RENAMED));
 }

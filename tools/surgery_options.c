@@ -169,7 +169,8 @@ static const struct {
   keeping how;
   size_t at;
 } kept[] = {
-#define KEPT(option, how, member) {option, how, offsetof(surgery, member)}
+#define KEPT(option, how, member) \
+  { option, how, offsetof(surgery, member) }
     KEPT('i', FLAG, in_place),
     KEPT('o', WORD, outputs),
     KEPT(OPT_OUT_DIR, TEXT, out_dir),
@@ -247,18 +248,19 @@ static int take_check(surgery *j, const char *arg) {
   uint64_t n = 1;
   j->check = true;
   if (arg && strcmp(arg, "each") == 0) {
-    j->proof.each = true;
+    j->run.check_each = true;
     return EXIT_DONE;
   }
   if ((arg && !cli_number(arg, &n)) || n < 1 || n > 1000)
     return cli_usage("--check expects a number of seeds, 1 to 1000, or `each`");
-  j->proof.seeds = (unsigned)n;
+  j->seeds = (uint32_t)n;
   return EXIT_DONE;
 }
 
 static int take_check_rtol(surgery *j, const char *arg) {
-  if (!cli_real(arg, &j->proof.rtol))
+  if (!cli_real(arg, &j->run.check_rtol))
     return cli_usage("--check-rtol expects a number, such as 1e-3");
+  j->run.has_check_rtol = true;
   j->check = true;
   return EXIT_DONE;
 }
@@ -295,21 +297,33 @@ static int answer(const surgery *j, int o) {
 static int take(void *user, int o, char *arg) {
   surgery *j = user;
   if (o >= OPT_OF_PASS) return pass_form_take(j->form, o, arg);
-  for (size_t i = 0; i < SURG_COUNT(kept); i++)
+  for (size_t i = 0; i < CLI_COUNT(kept); i++)
     if (kept[i].option == o) return keep(j, i, arg);
   switch (o) {
-    case OPT_PASS: return take_pipeline(j, arg, false);
-    case OPT_PASS_FILE: return take_pipeline(j, arg, true);
-    case OPT_CHECK: return take_check(j, arg);
-    case OPT_CHECK_RTOL: return take_check_rtol(j, arg);
-    case OPT_ALLOW: return cli_take_allow(&j->run, arg);
-    case OPT_EXACT_ONLY: return cli_take_allow(&j->run, "exact");
-    case OPT_PRINT_AFTER: return cli_words_take(&j->print_after, arg ? arg : "changed");
-    case OPT_REWRITE_LIMIT: return take_limit(j, arg);
-    case OPT_TRUST: return take_trust(j, arg);
-    case OPT_EXTERNAL_DATA: return cli_take_external(&j->save, arg);
-    case OPT_EXTERNAL_THRESHOLD: return take_threshold(j, arg);
-    default: return answer(j, o);
+    case OPT_PASS:
+      return take_pipeline(j, arg, false);
+    case OPT_PASS_FILE:
+      return take_pipeline(j, arg, true);
+    case OPT_CHECK:
+      return take_check(j, arg);
+    case OPT_CHECK_RTOL:
+      return take_check_rtol(j, arg);
+    case OPT_ALLOW:
+      return cli_take_allow(&j->run, arg);
+    case OPT_EXACT_ONLY:
+      return cli_take_allow(&j->run, "exact");
+    case OPT_PRINT_AFTER:
+      return cli_words_take(&j->print_after, arg ? arg : "changed");
+    case OPT_REWRITE_LIMIT:
+      return take_limit(j, arg);
+    case OPT_TRUST:
+      return take_trust(j, arg);
+    case OPT_EXTERNAL_DATA:
+      return cli_take_external(&j->save, arg);
+    case OPT_EXTERNAL_THRESHOLD:
+      return take_threshold(j, arg);
+    default:
+      return answer(j, o);
   }
 }
 
@@ -323,8 +337,8 @@ static int take_form(surgery *j) {
 }
 
 bool surgery_options(surgery *j, int *argc, char **argv, int *code) {
-  const cli_command command = {j->form ? j->form->options : surgery_table, "io:", NULL, take, j,
-                               &j->common};
+  const cli_command command = {
+      j->form ? j->form->options : surgery_table, "io:", NULL, take, j, &j->common};
   *code = j->form ? pass_form_pairs(j->form, argc, argv) : EXIT_DONE;
   if (*code != EXIT_DONE || !cli_options(*argc, argv, &command, code)) return false;
   if (j->form) *code = take_form(j);
@@ -332,7 +346,7 @@ bool surgery_options(surgery *j, int *argc, char **argv, int *code) {
 }
 
 void surgery_free(surgery *j) {
-  for (size_t i = 0; i < SURG_COUNT(kept); i++)
+  for (size_t i = 0; i < CLI_COUNT(kept); i++)
     if (kept[i].how == WORD) free(((cli_words *)(void *)((char *)j + kept[i].at))->items);
   free(j->print_after.items);
   free(j->assumed.items);

@@ -62,27 +62,27 @@ static void changed_ops(FILE *f, const cli_stats *before, const cli_stats *after
   free(changes);
 }
 
-static void print_proof(FILE *f, const surg__proof *p) {
-  if (p->checked)
-    fprintf(f, "  checked: %u run%s, equal", p->checked, p->checked == 1 ? "" : "s");
+static void print_proof(FILE *f, const surg_run_summary *r) {
+  if (r->checked)
+    fprintf(f, "  checked: %u run%s, equal", r->checked, r->checked == 1 ? "" : "s");
   else
     fprintf(f, "  not checked");
-  if (p->skipped) fprintf(f, "; %u skipped", p->skipped);
-  if (p->skipped && *p->why) fprintf(f, " (%s)", p->why);
-  if (p->silent) fprintf(f, "; not compared: %s", p->silent_why);
-  if (p->silent > 1) fprintf(f, " (and %u more outputs)", p->silent - 1);
-  if (p->left_out) fprintf(f, "; passes left out: %u", p->left_out);
+  if (r->skipped) fprintf(f, "; %u skipped", r->skipped);
+  if (r->skipped && *r->unchecked) fprintf(f, " (%s)", r->unchecked);
+  if (r->silent) fprintf(f, "; not compared: %s", r->silent_why);
+  if (r->silent > 1) fprintf(f, " (and %u more outputs)", r->silent - 1);
+  if (r->left_out) fprintf(f, "; passes left out: %u", r->left_out);
   fputc('\n', f);
 }
 
-static json_t *json_proof(const surg__proof *p) {
+static json_t *json_proof(const surg_run_summary *r) {
   json_t *j = json_object();
-  json_object_set_new(j, "checked", json_integer(p->checked));
-  json_object_set_new(j, "skipped", json_integer(p->skipped));
-  json_object_set_new(j, "left_out", json_integer(p->left_out));
-  json_object_set_new(j, "silent", json_integer(p->silent));
-  if (p->silent) json_object_set_new(j, "silent_why", cli_text_json(p->silent_why));
-  if (p->skipped) json_object_set_new(j, "why", cli_text_json(p->why));
+  json_object_set_new(j, "checked", json_integer(r->checked));
+  json_object_set_new(j, "skipped", json_integer(r->skipped));
+  json_object_set_new(j, "left_out", json_integer(r->left_out));
+  json_object_set_new(j, "silent", json_integer(r->silent));
+  if (r->silent) json_object_set_new(j, "silent_why", cli_text_json(r->silent_why));
+  if (r->skipped) json_object_set_new(j, "why", cli_text_json(r->unchecked));
   return j;
 }
 
@@ -100,9 +100,9 @@ static void print_summary(const outcome *o) {
   if (o->bytes_before && o->bytes_after)
     fprintf(f, "  %-28s %12s %12s\n", "file", cli_bytes(o->bytes_before),
             cli_bytes(o->bytes_after));
-  fprintf(f, "  exactness: %s%s\n", surg__exactness_name(o->report.worst),
-          o->report.limit_reached ? "; the rewrite limit left work undone" : "");
-  if (o->check) print_proof(f, &o->proof);
+  fprintf(f, "  exactness: %s%s\n", surg_exactness_name(o->run.used),
+          o->run.limit_reached ? "; the rewrite limit left work undone" : "");
+  if (o->check) print_proof(f, &o->run);
 }
 
 /* Whether the user's pipeline contains the name as a word; presets are not expanded. */
@@ -117,32 +117,30 @@ static bool surgery_names(const surgery *j, const char *pass) {
 
 /* Prints the passes that the user named and that changed nothing, with their first note. */
 static void print_idle(FILE *f, const surgery *j, const outcome *o) {
-  for (size_t i = 0; i < o->report.passes.count; i++) {
-    const surg__pass_report *r = &o->report.passes.items[i];
-    if (r->changed || !surgery_names(j, r->pass->name)) continue;
-    fprintf(f, "  %s changed nothing", r->pass->name);
-    if (r->notes.count) fprintf(f, ": %s", r->notes.items[0]);
-    if (r->n_notes > 1)
-      fprintf(f, " (and %llu more notes: --stats)", (unsigned long long)(r->n_notes - 1));
+  surg_run_pass_summary p = {.size = sizeof p};
+  for (size_t i = 0; surg_run_pass(o->report, i, &p) == SURG_OK; i++) {
+    if (p.changed || !surgery_names(j, p.name)) continue;
+    fprintf(f, "  %s changed nothing", p.name);
+    if (p.notes) fprintf(f, ": %s", surg_run_note(o->report, i, 0));
+    if (p.all_notes > 1)
+      fprintf(f, " (and %llu more notes: --stats)", (unsigned long long)(p.all_notes - 1));
     fputc('\n', f);
   }
 }
 
 /* Prints the passes' counters of renamed values. */
 static void print_renames(FILE *f, const outcome *o) {
-  for (size_t i = 0; i < o->report.passes.count; i++) {
-    const surg__pass_report *r = &o->report.passes.items[i];
-    for (size_t k = 0; k < r->counters.count; k++)
-      if (strstr(r->counters.items[k].what, "renamed"))
-        fprintf(f, "  %s: %llu\n", r->counters.items[k].what,
-                (unsigned long long)r->counters.items[k].n);
-  }
+  uint64_t n;
+  const char *what;
+  for (size_t i = 0; i < o->run.passes; i++)
+    for (size_t k = 0; (what = surg_run_counter(o->report, i, k, &n)); k++)
+      if (strstr(what, "renamed")) fprintf(f, "  %s: %llu\n", what, (unsigned long long)n);
 }
 
 /* Prints the assumptions: the result may be wrong for inputs that violate them. */
 static void print_assumed(FILE *f, const surgery *j) {
   const cli_words *const lists[] = {&j->assumed, &j->ranges};
-  for (size_t k = 0; k < SURG_COUNT(lists); k++)
+  for (size_t k = 0; k < CLI_COUNT(lists); k++)
     for (size_t i = 0; i < lists[k]->n; i++) {
       fputs("  assumed: ", f);
       cli_put(f, lists[k]->items[i]);
@@ -177,26 +175,25 @@ static json_t *json_assumed(const surgery *j) {
 }
 
 static void print_json(const surgery *s, surg_context *ctx, const outcome *o) {
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  surg__run_report_json(&o->report, &b);
+  char *text = NULL;
+  json_t *run =
+      surg_run_print(o->report, true, &text) == SURG_OK ? json_loads(text, 0, NULL) : NULL;
+  surg_context_free_bytes(ctx, text);
   json_t *j = json_object();
   json_object_set_new(j, "schema", json_integer(1));
   json_object_set_new(j, "in", cli_text_json(o->in));
   if (o->out) json_object_set_new(j, "out", cli_text_json(o->out));
   json_object_set_new(j, "before", json_side(&o->before, o->bytes_before));
   json_object_set_new(j, "after", json_side(&o->after, o->bytes_after));
-  json_t *run = b.p && !b.failed ? json_loads(b.p, 0, NULL) : NULL;
   if (run) json_object_set_new(j, "run", run);
   json_t *assumed = json_assumed(s);
   if (json_array_size(assumed)) json_object_set(j, "assumed", assumed);
   json_decref(assumed);
   json_object_set_new(j, "interface", interface_json(o));
-  if (o->check) json_object_set_new(j, "check", json_proof(&o->proof));
+  if (o->check) json_object_set_new(j, "check", json_proof(&o->run));
   json_dumpf(j, stdout, JSON_INDENT(2));
   putchar('\n');
   json_decref(j);
-  surg__buf_free(&b);
 }
 
 bool surgery_tells(const surgery *j) {
@@ -212,20 +209,17 @@ void surgery_report(const surgery *j, surg_context *ctx, const outcome *o) {
     print_renames(stderr, o);
     print_idle(stderr, j, o);
     print_assumed(stderr, j);
-  } else if (o->report.worst > SURG_EXACT && !j->common.quiet && !j->common.json) {
+  } else if (o->run.used > SURG_EXACT && !j->common.quiet && !j->common.json) {
     /* Print the exactness class of an inexact result even without a summary. */
     cli_put(stderr, o->in);
-    fprintf(stderr, ": exactness: %s\n", surg__exactness_name(o->report.worst));
+    fprintf(stderr, ": exactness: %s\n", surg_exactness_name(o->run.used));
   }
   const surg_pass *pass = j->form ? j->form->pass : NULL;
   /* Always list the changes made to an invalid model. */
   const bool mends =
       pass && (pass->needs & SURG_TAKES_DEFECTS) && !j->common.quiet && !j->common.json;
   if (!j->stats && !j->time && !mends) return;
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  surg__run_report_print(&o->report, j->stats || mends, j->time, &b);
-  if (b.p) fputs(b.p, stderr);
-  surg__buf_free(&b);
+  char *text = NULL;
+  if (surg_run_lines(o->report, j->stats || mends, j->time, &text) == SURG_OK) fputs(text, stderr);
+  surg_context_free_bytes(ctx, text);
 }
-

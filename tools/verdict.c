@@ -156,7 +156,7 @@ void verdict_print(const verdict *v, const surg_target *t, const char *target, c
       [SURG_ASSESS_CONSENT] = "unsupported; supported after a repair",
       [SURG_ASSESS_UNCERTAIN] = "unsupported; a repair cures this, then support is unknown",
       [SURG_ASSESS_BLOCKED] = "unsupported, and no repair is known"};
-  _Static_assert(SURG_COUNT(lines) == SURG_ASSESS_BLOCKED + 1, "a line for each assessment");
+  _Static_assert(CLI_COUNT(lines) == SURG_ASSESS_BLOCKED + 1, "a line for each assessment");
   char with[64];
   consent_spell(with, sizeof with, needed(v));
   printf("  verdict: %s%s%s\n", lines[v->kind], v->kind == SURG_ASSESS_CONSENT ? " with " : "",
@@ -184,7 +184,7 @@ json_t *verdict_json(const verdict *v, const surg_target *t) {
       [SURG_ASSESS_SUPPORTED] = "none due", [SURG_ASSESS_UNKNOWN] = "none due",
       [SURG_ASSESS_REPAIR] = "exact",       [SURG_ASSESS_CONSENT] = "consent",
       [SURG_ASSESS_UNCERTAIN] = "unknown",  [SURG_ASSESS_BLOCKED] = "none known"};
-  _Static_assert(SURG_COUNT(repairs) == SURG_ASSESS_BLOCKED + 1, "a word for each assessment");
+  _Static_assert(CLI_COUNT(repairs) == SURG_ASSESS_BLOCKED + 1, "a word for each assessment");
   char with[64];
   consent_spell(with, sizeof with, needed(v));
   json_t *j =

@@ -37,6 +37,10 @@ typedef struct surg_check_counts {
 SURG_EXPORT surg_status surg_check(surg_model *model, size_t most, surg_check_fn fn, void *user,
                                    surg_check_counts *counts);
 
+/* SURG_OK if no finding of a lenient load is an open error; else reports the first one with its
+ * cure and returns SURG_EINVALID. What transforms a model (passes, saving) requires this itself. */
+SURG_EXPORT surg_status surg_model_require_valid(surg_model *model);
+
 #ifdef __cplusplus
 }
 #endif

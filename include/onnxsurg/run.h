@@ -10,6 +10,24 @@
 extern "C" {
 #endif
 
+/* A pipeline that was read from text. It belongs to a context and is freed before it. */
+typedef struct surg_pipeline surg_pipeline;
+
+/* Reads `fold{max-growth=1MiB},repeat{max=8}(simplify,prune)`; "" is a pipeline that does nothing.
+ * `where` ("--pass", a file name) is the place in messages. SURG_EUSAGE, reported with the column:
+ * the text is wrong, or a pass, option or value is unknown. */
+SURG_EXPORT surg_status surg_pipeline_parse(surg_context *ctx, const char *text, const char *where,
+                                            surg_pipeline **out);
+/* Frees a pipeline; NULL is allowed. */
+SURG_EXPORT void surg_pipeline_free(surg_pipeline *p);
+/* Removes passes by name, and groups that are empty then. SURG_EUSAGE, reported at `where`: no such
+ * pass is registered. */
+SURG_EXPORT surg_status surg_pipeline_skip(surg_pipeline *p, const char *where,
+                                           const char *const *names, size_t n);
+/* The pipeline as text, presets expanded; it reads as the same pipeline. To free with
+ * surg_context_free_bytes. SURG_ENOMEM */
+SURG_EXPORT surg_status surg_pipeline_text(const surg_pipeline *p, char **text);
+
 /* All zero but `size`: as surg_model_run. Lists and texts are borrowed for the call. */
 typedef struct surg_run_options {
   uint32_t size;        /* sizeof(surg_run_options) */
@@ -38,7 +56,14 @@ typedef struct surg_run_options {
   const char *log_path; /* JSON lines: passes, rewrites, notes; NULL: none */
   const char *map_path; /* JSON: former and present names; NULL: none */
   void (*progress)(void *user, const char *pass); /* before each pass; may be NULL */
-  void *user;
+  void *user;                                     /* of all callbacks */
+  /* Asked before each rewrite, after each pass and between nodes of a proof; true ends the run with
+   * SURG_ELIMIT. May be NULL. */
+  bool (*cancel)(void *user);
+  const char *const *print_after; /* passes after which `print` is called; "changed": after each
+                                   * that changed the model */
+  size_t n_print_after;
+  void (*print)(void *user, const char *pass, surg_model *model); /* it must not edit the model */
 } surg_run_options;
 
 /* What a run did. Belongs to the context of the model, and is freed before it. */
@@ -57,6 +82,10 @@ typedef struct surg_run_summary {
   const char *failed;        /* the pass that failed, or NULL */
   uint32_t checked, skipped; /* sets of inputs that were compared, and that were not */
   const char *unchecked;     /* why sets were skipped, or nothing was compared; "": none was */
+  uint32_t silent;           /* outputs whose comparison proves nothing */
+  const char *silent_why;    /* the first of them, and why; "": there is none */
+  uint32_t left_out;         /* runs of passes that changed results, by check_each */
+  uint64_t all_undone;       /* requests that were not done, also those that were not kept */
 } surg_run_summary;
 
 /* One pass over all its runs. Texts last as long as the report. */
@@ -67,6 +96,7 @@ typedef struct surg_run_pass_summary {
   surg_exactness used;
   uint64_t runs, rewrites, ns;
   size_t counters, notes; /* for surg_run_counter, surg_run_note */
+  uint64_t all_notes;     /* also those that were not kept */
 } surg_run_pass_summary;
 
 /* Runs a pipeline on a model, `fold{max-growth=1MiB},prune`. *model may become another handle.
@@ -77,6 +107,10 @@ typedef struct surg_run_pass_summary {
  * reported. A pass must not call this. */
 SURG_EXPORT surg_status surg_run(surg_model **model, const char *pipeline,
                                  const surg_run_options *options, surg_run_report **report);
+/* The same with a pipeline that was parsed in the context of the model. */
+SURG_EXPORT surg_status surg_pipeline_run(const surg_pipeline *p, surg_model **model,
+                                          const surg_run_options *options,
+                                          surg_run_report **report);
 /* Fills in what the run did as a whole. */
 SURG_EXPORT surg_status surg_run_get(const surg_run_report *r, surg_run_summary *out);
 /* Fills in what pass i did, in the order of first runs. SURG_ENOTFOUND: there is none. */
@@ -92,6 +126,10 @@ SURG_EXPORT surg_status surg_run_undone(const surg_run_report *r, size_t i, char
 /* The report as one JSON object, or (`json` false) as lines for people; to free with
  * surg_context_free_bytes. */
 SURG_EXPORT surg_status surg_run_print(const surg_run_report *r, bool json, char **text);
+/* The lines of --stats (counters and notes of each pass) and --time-passes; to free with
+ * surg_context_free_bytes. */
+SURG_EXPORT surg_status surg_run_lines(const surg_run_report *r, bool stats, bool time,
+                                       char **text);
 /* Frees a report; NULL is allowed. */
 SURG_EXPORT void surg_run_report_free(surg_run_report *r);
 

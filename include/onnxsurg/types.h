@@ -259,6 +259,8 @@ typedef struct surg_load_options {
   bool strict_external;      /* reject hard links, too */
   bool freeze_inputs;        /* inputs that have an initializer become constants */
   uint32_t max_findings;     /* SURG_LOAD_CHECK: maximum of listed findings; 0: 100 */
+  bool inspect; /* SURG_LOAD_LENIENT, for models whose weights are not read: a data file that is
+                 * unsafe is a warning, too */
 } surg_load_options;
 
 /* Options of surg_model_save. Zero fields are the defaults. */

@@ -142,6 +142,9 @@ void surg__buf_printf(surg__buf *b, const char *fmt, ...) SURG_PRINTF(2, 3);
  * this. */
 void surg__buf_escape(surg__buf *b, const char *s, size_t n, size_t max);
 void surg__buf_json(surg__buf *b, const char *s, size_t n); /* a quoted JSON string */
+/* Ends a text with NUL and transfers it to the caller of a public function, who frees it with
+ * surg_context_free_bytes. On failure *text is NULL: SURG_ENOMEM or SURG_ELIMIT. */
+surg_status surg__buf_give(surg__buf *b, char **text);
 
 /* Keyed hash of bytes (XXH3 with the context's seed). */
 uint64_t surg__hash(const surg_context *ctx, const void *p, size_t n);

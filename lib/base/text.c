@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Growable text, escaping, UTF-8, nearest names, checked products. */
+#include <onnxsurg/names.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -12,6 +13,14 @@ void surg__buf_init(surg__buf *b, surg_context *ctx) {
 void surg__buf_free(surg__buf *b) {
   surg__free(b->ctx, b->p);
   *b = (surg__buf){.ctx = b->ctx};
+}
+
+surg_status surg__buf_give(surg__buf *b, char **text) {
+  surg__buf_putc(b, 0);
+  *text = b->failed ? NULL : b->p;
+  if (*text) return SURG_OK;
+  surg__buf_free(b);
+  return surg__alloc_status(b->ctx);
 }
 
 /* Ensures room for n more bytes and a NUL. */
@@ -70,26 +79,60 @@ static size_t printable(const uint8_t *p, size_t n) {
   return k;
 }
 
+/* The length of the escaped form of the byte c, written to out. */
+static size_t escaped(uint8_t c, char out[5]) {
+  const char *word = c == '\n'   ? "\\n"
+                     : c == '\t' ? "\\t"
+                     : c == '\\' ? "\\\\"
+                     : c == '"'  ? "\\\""
+                                 : NULL;
+  return (size_t)(word ? snprintf(out, 5, "%s", word) : snprintf(out, 5, "\\x%02x", c));
+}
+
+/* The next piece of the escaped text: its length, and in *used the bytes of p that it stands for.
+ * *piece points into p or to `room`. */
+static size_t next_piece(const uint8_t *p, size_t n, char room[5], const char **piece,
+                         size_t *used) {
+  *used = printable(p, n);
+  *piece = (const char *)p;
+  if (*used && p[0] != '\\' && p[0] != '"') return *used;
+  *used = 1;
+  *piece = room;
+  return escaped(p[0], room);
+}
+
 void surg__buf_escape(surg__buf *b, const char *s, size_t n, size_t max) {
   const uint8_t *p = (const uint8_t *)s;
-  size_t end = max && n > max ? max : n;
-  for (size_t i = 0; i < end;) {
-    size_t k = printable(p + i, n - i);
-    if (k && p[i] != '\\' && p[i] != '"') {
-      surg__buf_put(b, p + i, k);
-      i += k;
-      continue;
-    }
-    switch (p[i]) {
-      case '\n': surg__buf_puts(b, "\\n"); break;
-      case '\t': surg__buf_puts(b, "\\t"); break;
-      case '\\': surg__buf_puts(b, "\\\\"); break;
-      case '"': surg__buf_puts(b, "\\\""); break;
-      default: surg__buf_printf(b, "\\x%02x", p[i]);
-    }
-    i++;
+  size_t end = max && n > max ? max : n, used;
+  const char *piece;
+  char room[5];
+  for (size_t i = 0; i < end; i += used) {
+    const size_t k = next_piece(p + i, n - i, room, &piece, &used);
+    surg__buf_put(b, piece, k);
   }
   if (end < n) surg__buf_puts(b, "...");
+}
+
+/* Appends to a buffer of `room` bytes at `at` what fits; returns the length with all of it. */
+static size_t append(char *out, size_t room, size_t at, const char *piece, size_t n) {
+  if (at < room) memcpy(out + at, piece, n < room - at ? n : room - at);
+  return at + n;
+}
+
+size_t surg_text_escape(const char *text, size_t n, size_t max, char *out, size_t room) {
+  const uint8_t *p = (const uint8_t *)text;
+  const size_t end = max && n > max ? max : n;
+  size_t used, length = 0;
+  const char *piece;
+  char own[5];
+  if (!out) room = 0;
+  for (size_t i = 0; text && i < end; i += used) {
+    const size_t k = next_piece(p + i, n - i, own, &piece, &used);
+    length = append(out, room, length, piece, k);
+  }
+  if (text && end < n) length = append(out, room, length, "...", 3);
+  if (room) out[length < room ? length : room - 1] = 0;
+  return length;
 }
 
 void surg__buf_json(surg__buf *b, const char *s, size_t n) {
@@ -178,4 +221,8 @@ const char *surg__nearest(const char *word, const void *list, size_t count, surg
     limit = d;
   }
   return best;
+}
+
+const char *surg_nearest_name(const char *word, const void *list, size_t n, surg_name_fn at) {
+  return word && at ? surg__nearest(word, list, n, at) : NULL;
 }

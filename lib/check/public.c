@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Findings in the public API (onnxsurg/check.h). */
 #include <onnxsurg/check.h>
+#include <onnxsurg/names.h>
 
 #include "check/check.h"
 
@@ -52,4 +53,12 @@ surg_status surg_check(surg_model *model, size_t most, surg_check_fn fn, void *u
       surg__check_model(model, whole, most ? most : SURG_LIMIT_FINDINGS, hear, &t);
   if (s == SURG_OK) surg__struct_out(counts, &t.counts, sizeof t.counts);
   return s;
+}
+
+surg_status surg_type_text(surg_context *ctx, const surg_type *type, char **text) {
+  if (!ctx || !text) return SURG_EUSAGE;
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__check_put_type(&b, type);
+  return surg__buf_give(&b, text);
 }

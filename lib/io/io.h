@@ -28,11 +28,6 @@ surg_status surg__load_check_file(surg_context *ctx, const char *path, const voi
                                   const surg_load_options *options, bool *partial,
                                   surg_model **out);
 
-/* surg_model_load for a model that is only inspected: a missing data file is a warning
- * (SURG__ABSENT_WARNING). */
-surg_status surg__load_to_look(surg_context *ctx, const char *path,
-                               const surg_load_options *options, surg_model **out);
-
 /* The size in bytes of the saved model, including weights in data files (save.c). O(graph). */
 surg_status surg__saved_bytes(surg_model *m, uint64_t *bytes);
 

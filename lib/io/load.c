@@ -69,8 +69,9 @@ static surg_status build(surg__source *src, const surg_load_options *options, lo
   L.all = L.lenient || options->policy == SURG_LOAD_CHECK;
   L.most = options->max_findings ? options->max_findings : SURG_LIMIT_FINDINGS;
   surg__arena_init(&L.scratch, L.ctx);
-  const surg__absent absent =
-      L.lenient && !wish.absent ? SURG__ABSENT_MISSING : wish.absent;
+  const surg__absent absent = !L.lenient || wish.absent ? wish.absent
+                              : options->inspect        ? SURG__ABSENT_WARNING
+                                                        : SURG__ABSENT_MISSING;
   bool ok = new_model(&L, options, absent) && surg__load_model(&L) && surg__load_name_twins(&L) &&
             surg__load_check(&L);
   surg__load_free_twins(&L);
@@ -163,11 +164,6 @@ static surg_status load_path(surg_context *ctx, const char *path, const surg_loa
 surg_status surg_model_load(surg_context *ctx, const char *path, const surg_load_options *options,
                       surg_model **out) {
   return load_path(ctx, path, options, (load_wish){0}, out);
-}
-
-surg_status surg__load_to_look(surg_context *ctx, const char *path,
-                               const surg_load_options *options, surg_model **out) {
-  return load_path(ctx, path, options, (load_wish){.absent = SURG__ABSENT_WARNING}, out);
 }
 
 surg_status surg_model_load_memory(surg_context *ctx, const void *bytes, size_t n, const char *name,

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports on weights whose data files are missing or too short. */
+#include <onnxsurg/info.h>
+
 #include "io/io.h"
 
 static void add(surg__lost *l, const surg_tensor *t, const char *name) {
@@ -79,4 +81,12 @@ surg_status surg__lost_refuse(surg_model *m, const char *what) {
                      "%zu weight%s not available (%s%s): %s needs %s", l.count,
                      l.count == 1 ? " is" : "s are", surg__q(m->ctx, name),
                      l.count == 1 ? "" : ", ...", what, l.count == 1 ? "it" : "them");
+}
+
+surg_status surg_model_require_weights(surg_model *model, const char *what) {
+  return model && what ? surg__lost_refuse(model, what) : SURG_EUSAGE;
+}
+
+void surg_model_note_weights(surg_model *model) {
+  if (model) surg__lost_note(model);
 }

@@ -26,7 +26,9 @@ bool surg_pass_keeps_node(const surg_pass_ctx *p, const surg_node *n) {
 }
 
 bool surg__run_late(surg__runner *r) {
+  const surg__run_options *o = r->options;
   if (r->deadline && !r->timed_out && surg__os_now_ns() > r->deadline) r->timed_out = true;
+  if (!r->timed_out && o->cancel && o->cancel(o->cancel_user)) r->timed_out = r->cancelled = true;
   return r->timed_out;
 }
 

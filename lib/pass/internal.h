@@ -67,7 +67,7 @@ typedef struct surg__pipeline_step {
   surg_exactness allow;
 } surg__pipeline_step;
 
-struct surg__pipeline {
+struct surg_pipeline {
   surg_context *ctx;
   surg__arena arena;
   surg__pipeline_step *first;
@@ -141,7 +141,7 @@ typedef struct surg__runner {
   surg__keep keep;
   surg__log *log;
   uint64_t deadline; /* in ns; 0: none */
-  bool timed_out;
+  bool timed_out, cancelled;
   bool sorted; /* every graph is known to be sorted */
   uint64_t epoch; /* epoch of the model at the start of the run */
   bool has_allow; /* inside allow{...}; `allow` is the strictest of the enclosing ones */

@@ -17,14 +17,23 @@ bool surg_exactness_from_name(const char *name, surg_exactness *out) {
   return name && out && surg__exactness_from_name(name, out);
 }
 
+const char *surg_graph_where(const surg_graph *g) {
+  return g ? surg__locate_graph(g) : NULL;
+}
+
 surg_status surg_pipeline_word(surg_context *ctx, const char *word, char **text) {
   if (!ctx || !word || !text) return SURG_EUSAGE;
   surg__buf b;
   surg__buf_init(&b, ctx);
   surg__pipeline_quote(&b, word);
-  surg__buf_putc(&b, 0);
-  *text = b.failed ? NULL : b.p;
-  if (*text) return SURG_OK;
-  surg__buf_free(&b);
-  return SURG_ENOMEM;
+  return surg__buf_give(&b, text);
+}
+
+surg_status surg_pipeline_pair(surg_context *ctx, const surg_pass *pass, const char *option,
+                               const char *name, char **text) {
+  if (!ctx || !pass || !option || !name || !text) return SURG_EUSAGE;
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__pipeline_put_pair_name(&b, pass, option, name);
+  return surg__buf_give(&b, text);
 }

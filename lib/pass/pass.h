@@ -5,6 +5,7 @@
 #define SURG_PASS_INTERNAL_H
 
 #include <onnxsurg/onnxsurg.h>
+#include <onnxsurg/run.h>
 
 #include "base/base.h"
 
@@ -47,7 +48,7 @@ surg_status surg__plugin_load(surg_context *ctx, const char *path);
 
 /* --- pipelines (pipeline.c) --- */
 
-typedef struct surg__pipeline surg__pipeline;
+typedef surg_pipeline surg__pipeline;
 /* Parses `fold{max-growth=1MiB},repeat{max=8}(simplify,prune)`; '' is valid and does nothing.
  * `where` ("--pass", or the file name) and the column are in the diagnostic. SURG_EUSAGE: invalid
  * text, unknown names, options or values. */
@@ -108,6 +109,8 @@ typedef struct surg__run_options {
   void *print_user;
   void (*progress)(void *user, const char *pass); /* called before each pass; the name is static */
   void *progress_user;
+  bool (*cancel)(void *user); /* true ends the run, as the timeout does; NULL: never */
+  void *cancel_user;
   const char *log_path; /* JSON lines: passes, rewrites, notes; NULL: none */
   const char *map_path; /* JSON: map from old to new names; NULL: none */
   uint64_t timeout_ms;  /* 0: none; SURG_ELIMIT when exceeded */

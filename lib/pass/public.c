@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs as public objects (onnxsurg/run.h). */
+#include <onnxsurg/check.h>
 #include <onnxsurg/run.h>
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "pass/pass.h"
+#include "pass/internal.h"
 
 /* Limits of --check, the same as in the command-line program: bytes, work units, loop
  * iterations. */
@@ -30,6 +31,12 @@ static surg__run_options inner_of(const surg_run_options *o) {
                              .keep_weights = o->keep_weights,
                              .progress = o->progress,
                              .progress_user = o->user,
+                             .cancel = o->cancel,
+                             .cancel_user = o->user,
+                             .print_after = o->print_after,
+                             .n_print_after = o->n_print_after,
+                             .print = o->print,
+                             .print_user = o->user,
                              .log_path = o->log_path,
                              .map_path = o->map_path,
                              .timeout_ms = o->timeout_ms,
@@ -58,27 +65,33 @@ static surg_status run(surg_model **model, const surg__pipeline *p, const surg_r
                   : surg__run(model, p, &options, &r->run);
 }
 
-surg_status surg_run(surg_model **model, const char *pipeline, const surg_run_options *options,
-                     surg_run_report **report) {
+surg_status surg_pipeline_run(const surg_pipeline *p, surg_model **model,
+                              const surg_run_options *options, surg_run_report **report) {
   if (report) *report = NULL;
-  if (!model || !*model || !pipeline) return SURG_EUSAGE;
+  if (!p || !model || !*model) return SURG_EUSAGE;
   surg_context *ctx = surg_model_context(*model);
-  surg__pipeline *p = NULL;
   surg_run_options o;
+  if (p->ctx != ctx) return SURG_EUSAGE;
   surg__struct_in(&o, sizeof o, options);
-  if (!surg_context_passes(ctx)) return surg__oom(ctx, NULL);
-  surg_status s = surg__pipeline_parse(ctx, pipeline, "pipeline", &p);
-  surg_run_report *r = s == SURG_OK ? surg__calloc(ctx, 1, sizeof *r) : NULL;
-  if (s == SURG_OK && !r) s = surg__oom(ctx, NULL);
-  if (s == SURG_OK) {
-    r->ctx = r->run.ctx = ctx;
-    s = run(model, p, &o, r);
-  }
-  surg__pipeline_free(p);
+  surg_run_report *r = surg__calloc(ctx, 1, sizeof *r);
+  if (!r) return surg__oom(ctx, NULL);
+  r->ctx = r->run.ctx = ctx;
+  const surg_status s = run(model, p, &o, r);
   if (report)
     *report = r;
   else
     surg_run_report_free(r);
+  return s;
+}
+
+surg_status surg_run(surg_model **model, const char *pipeline, const surg_run_options *options,
+                     surg_run_report **report) {
+  if (report) *report = NULL;
+  if (!model || !*model || !pipeline) return SURG_EUSAGE;
+  surg_pipeline *p = NULL;
+  surg_status s = surg_pipeline_parse(surg_model_context(*model), pipeline, "pipeline", &p);
+  if (s == SURG_OK) s = surg_pipeline_run(p, model, options, report);
+  surg_pipeline_free(p);
   return s;
 }
 
@@ -96,7 +109,11 @@ surg_status surg_run_get(const surg_run_report *r, surg_run_summary *out) {
                                 .failed = r->run.failed,
                                 .checked = r->proof.checked,
                                 .skipped = r->proof.skipped,
-                                .unchecked = r->proof.why};
+                                .unchecked = r->proof.why,
+                                .silent = r->proof.silent,
+                                .silent_why = r->proof.silent_why,
+                                .left_out = r->proof.left_out,
+                                .all_undone = r->run.n_undone};
   surg__struct_out(out, &all, sizeof all);
   return SURG_OK;
 }
@@ -117,7 +134,8 @@ surg_status surg_run_pass(const surg_run_report *r, size_t i, surg_run_pass_summ
                                      .rewrites = p->rewrites,
                                      .ns = p->ns,
                                      .counters = p->counters.count,
-                                     .notes = p->notes.count};
+                                     .notes = p->notes.count,
+                                     .all_notes = p->n_notes};
   surg__struct_out(out, &all, sizeof all);
   return SURG_OK;
 }
@@ -134,15 +152,6 @@ const char *surg_run_note(const surg_run_report *r, size_t i, size_t k) {
   return p && k < p->notes.count ? p->notes.items[k] : NULL;
 }
 
-/* Transfers the text of a buffer to the caller. */
-static surg_status give(surg__buf *b, char **text) {
-  surg__buf_putc(b, 0);
-  *text = b->failed ? NULL : b->p;
-  if (*text) return SURG_OK;
-  surg__buf_free(b);
-  return SURG_ENOMEM;
-}
-
 surg_status surg_run_undone(const surg_run_report *r, size_t i, char **text) {
   if (!r || !text) return SURG_EUSAGE;
   *text = NULL;
@@ -150,7 +159,7 @@ surg_status surg_run_undone(const surg_run_report *r, size_t i, char **text) {
   surg__buf b;
   surg__buf_init(&b, r->ctx);
   surg__undone_print(&r->run.undone.items[i], &b);
-  return give(&b, text);
+  return surg__buf_give(&b, text);
 }
 
 surg_status surg_run_print(const surg_run_report *r, bool json, char **text) {
@@ -161,11 +170,23 @@ surg_status surg_run_print(const surg_run_report *r, bool json, char **text) {
     surg__run_report_json(&r->run, &b);
   else
     surg__run_report_print(&r->run, true, false, &b);
-  return give(&b, text);
+  return surg__buf_give(&b, text);
+}
+
+surg_status surg_run_lines(const surg_run_report *r, bool stats, bool time, char **text) {
+  if (!r || !text) return SURG_EUSAGE;
+  surg__buf b;
+  surg__buf_init(&b, r->ctx);
+  surg__run_report_print(&r->run, stats, time, &b);
+  return surg__buf_give(&b, text);
 }
 
 void surg_run_report_free(surg_run_report *r) {
   if (!r) return;
   surg__run_report_free(&r->run);
   surg__free(r->ctx, r);
+}
+
+surg_status surg_model_require_valid(surg_model *model) {
+  return model ? surg__refuse_defects(model) : SURG_EUSAGE;
 }

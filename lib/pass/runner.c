@@ -151,8 +151,9 @@ static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool change
     if (s) return s;
   }
   if (surg__run_late(r))
-    return surg__error(r->ctx, SURG_ELIMIT, surg_model_path(r->model),
-                       "out of time in pass \"%s\" (--timeout)", pass->name);
+    return surg__error(r->ctx, SURG_ELIMIT, surg_model_path(r->model), "%s in pass \"%s\"%s",
+                       r->cancelled ? "cancelled" : "out of time", pass->name,
+                       r->cancelled ? "" : " (--timeout)");
   if (r->options->print && prints(r, pass, changed))
     r->options->print(r->options->print_user, pass->name, r->model);
   return SURG_OK;

@@ -52,7 +52,6 @@ INTERNAL = {
     'base/hash.h': 1,
     'base/limits.h': 2,
     'base/os.h': 2,
-    'base/sanitized.h': 1,
     'check/check.h': 5,
     'eval/core/number.h': 1,
     'io/io.h': 4,

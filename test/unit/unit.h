@@ -6,7 +6,7 @@
 #include <check.h>
 #include <stdint.h>
 
-#include "base/sanitized.h"
+#include "../../tools/sanitized.h"
 
 /* How many of n random rounds: a sanitizer, which looks at what is touched and not at what comes
  * out, does with a few. */

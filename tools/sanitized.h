@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whether this is an AddressSanitizer build: gcc and clang use different macros. */
-#ifndef SURG_BASE_SANITIZED_H
-#define SURG_BASE_SANITIZED_H
+#ifndef SURG_TOOLS_SANITIZED_H
+#define SURG_TOOLS_SANITIZED_H
 
 #if defined(__SANITIZE_ADDRESS__)
 #define SURG__SANITIZED 1

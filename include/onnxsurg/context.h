@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contexts: why the last call failed, plugins, rules and schemas from files, the passes that are
+ * registered. Since 0.2. */
+#ifndef ONNXSURG_CONTEXT_H
+#define ONNXSURG_CONTEXT_H
+
+#include <onnxsurg/pass.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The most that surg_config.max_depth may be. */
+#define SURG_DEPTH_MOST 4000u
+
+/* The status of the error that surg_context_error returns; SURG_OK: there is none. */
+SURG_EXPORT surg_status surg_context_error_status(const surg_context *ctx);
+/* Whether an allocation failed since the last pass began: SURG_ENOMEM, or SURG_ELIMIT for
+ * max_memory; else SURG_OK. Texts that were made since then may lack parts. */
+SURG_EXPORT surg_status surg_context_memory_status(const surg_context *ctx);
+/* Reports the failed allocation: "WHERE: error: out of memory", or the limit. Returns its status.
+ */
+SURG_EXPORT surg_status surg_context_report_memory(surg_context *ctx, const char *where);
+
+/* As surg_context_load_rules, from a file of at most 16 MiB. SURG_EIO, reported: it cannot be read.
+ */
+SURG_EXPORT surg_status surg_context_load_rules_file(surg_context *ctx, const char *path);
+/* As surg_context_load_schemas, from a file of at most 1 MiB. SURG_EIO, reported: it cannot be
+ * read.
+ */
+SURG_EXPORT surg_status surg_context_load_schemas_file(surg_context *ctx, const char *path);
+/* Loads a plugin (doc/plugin-abi.md) for the rest of the process and registers its passes; loading
+ * it again does nothing. A path without '/' is relative to the working folder. SURG_EPLUGIN,
+ * reported: no such file, no entry function, another ABI, a name that is in use, a failed init. */
+SURG_EXPORT surg_status surg_context_load_plugin(surg_context *ctx, const char *path);
+
+/* A preset: a named pipeline. Texts are static. */
+typedef struct surg_preset {
+  uint32_t size; /* set by the caller: sizeof(surg_preset) */
+  const char *name, *pipeline, *help;
+} surg_preset;
+
+/* Number of passes of a registry (surg_context_passes): the built-in ones, then those of plugins.
+ */
+SURG_EXPORT size_t surg_registry_pass_count(const surg_registry *r);
+/* Pass i; NULL past the end. Borrowed from its plugin, or static. */
+SURG_EXPORT const surg_pass *surg_registry_pass(const surg_registry *r, size_t i);
+/* The pass of this name, or of this former name; NULL: there is none. */
+SURG_EXPORT const surg_pass *surg_registry_find(const surg_registry *r, const char *name);
+/* The name of the plugin that registered a pass; NULL: a built-in pass. */
+SURG_EXPORT const char *surg_registry_plugin_of(const surg_registry *r, const surg_pass *pass);
+/* Fills in preset i. SURG_ENOTFOUND: there is none. */
+SURG_EXPORT surg_status surg_registry_preset(const surg_registry *r, size_t i, surg_preset *out);
+/* Fills in the preset of that name. SURG_ENOTFOUND: there is none. */
+SURG_EXPORT surg_status surg_registry_find_preset(const surg_registry *r, const char *name,
+                                                  surg_preset *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
