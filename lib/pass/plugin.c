@@ -85,6 +85,9 @@ static surg_status load(surg_registry *r, const char *path, const char *file) {
   surg_context *ctx = r->ctx;
   surg_status s = check_file(ctx, path);
   if (s) return s;
+#ifdef SURG_STATIC_PROGRAM
+  return refuse(ctx, path, "this program is linked statically, without a dynamic loader");
+#endif
   void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!handle) return refuse_dl(ctx, path, file);
   for (size_t i = 0; i < r->plugins.count; i++)

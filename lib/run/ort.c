@@ -37,6 +37,10 @@ static surg_status find_library(surg_context *ctx, const char *path, void **out)
   static const char *const names[] = {"libonnxruntime.so", "libonnxruntime.so.1"};
   surg__stat st;
   char text[SURG__ORT_WHY];
+#ifdef SURG_STATIC_PROGRAM
+  return refuse(ctx, path ? path : "ONNX Runtime",
+                "cannot be loaded: this program is linked statically");
+#endif
   if (!path) {
     for (size_t i = 0; i < SURG_COUNT(names) && !*out; i++)
       *out = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
