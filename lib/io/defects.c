@@ -69,9 +69,9 @@ static bool is(const surg__defect *d, const char *code) {
 
 /* Whether the rule is one that the loader's checks can evaluate again on the model in memory. */
 static bool checked(const surg__defect *d) {
-  static const char *const codes[] = {"E102", "E103", "E104", "E105", "E107", "E109", "E112",
-                                      "E115", "E116", "E118", "E125", "E126", "E127", "E128",
-                                      "E131", "E133", "E139"};
+  static const char *const codes[] = {"E102", "E103", "E104", "E105", "E107", "E109",
+                                      "E112", "E115", "E116", "E118", "E125", "E126",
+                                      "E127", "E128", "E131", "E133", "E139"};
   for (size_t i = 0; i < SURG_COUNT(codes); i++)
     if (is(d, codes[i])) return true;
   return false;
@@ -99,10 +99,34 @@ static bool imports_hold(const surg_model *m, const surg__defect *d) {
   return m->ir_version >= 3 && m->imports.count > 0 && m->header_dirty;
 }
 
-static bool cured(surg__loader *probe, const surg__defect *d) {
+/* Whether the value is an output of the graph. */
+static bool has_output(const surg_graph *g, const surg_value *v) {
+  for (size_t i = 0; i < surg_graph_output_count(g); i++)
+    if (surg_graph_output(g, i) == v) return true;
+  return false;
+}
+
+/* Another node with the missing import of an erased one, which alone was reported; NULL: none. */
+static surg_node *heir(const surg_model *m, const surg_node *erased) {
+  const surg_function *f = surg_graph_function(erased->graph);
+  for (surg_graph *g = m->graph; g; g = g->next) {
+    if (surg_graph_function(g) != f || surg_graph_opset(g, erased->domain) != 0) continue;
+    for (surg_node *n = g->first; n; n = n->next)
+      if (strcmp(n->domain, erased->domain) == 0) return n;
+  }
+  return NULL;
+}
+
+static bool cured(surg__loader *probe, surg__defect *d) {
   const surg_model *m = probe->m;
+  if (is(d, "E104") && d->node && d->node->erased) {
+    surg_node *next = heir(m, d->node);
+    if (next) d->node = next;
+  }
   if (gone(d)) return true;
   if (is(d, "E108") || is(d, "E130")) return is_declared(probe, d);
+  if (is(d, "E106")) return d->graph && !has_output(d->graph, d->value);
+  if (is(d, "E140")) return m->ir_version >= 3;
   if (is(d, "E101")) return d->graph && !d->graph->sorted_on_load;
   if (is(d, "E132")) return d->value && !surg__load_hides(d->value);
   if (is(d, "E121") && d->reading == SURG_READING_NONE) return imports_hold(m, d);

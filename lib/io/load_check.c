@@ -330,7 +330,11 @@ static bool bare_initializers(surg__loader *L, const surg_value *first, size_t n
   static const char fmt[] = "IR version %lld wants initializers among the inputs; %zu are not";
   const uint64_t off = first->init_src.field_off;
   const long long version = (long long)L->m->ir_version;
-  if (L->all) return surg__load_unclean(L, off, "E112", fmt, version, n);
+  if (L->all) {
+    const bool go_on = surg__load_unclean(L, off, "E112", fmt, version, n);
+    surg__load_about(L, &(surg__defect){.graph = first->graph});
+    return go_on;
+  }
   surg__load_warn(L, off, NULL, fmt, version, n);
   return true;
 }
@@ -394,8 +398,8 @@ static bool check_order(surg__loader *L, surg_graph *g) {
     if (g->cyclic) return true;
     surg__load_repaired(L, first->src.field_off,
                         "nodes were sorted: it read a value made after it");
-    const bool go_on = surg__load_unclean(L, first->src.field_off, "E101",
-                                          "reads a value that is made after it");
+    const bool go_on =
+        surg__load_unclean(L, first->src.field_off, "E101", "reads a value that is made after it");
     surg__load_about(L, &(surg__defect){.graph = g});
     return go_on;
   }

@@ -94,6 +94,7 @@ static bool link_output(linker *k, const surg__field *f, const char *name, const
     surg__load_about(L, &(surg__defect){.graph = k->g, .value = v});
   } else if (at != k->g) {
     if (!surg__load_unclean(L, f->off, "E106", "is a value of an outer graph")) return false;
+    surg__load_about(L, &(surg__defect){.graph = k->g, .value = v});
     note_order(k, v, at, NULL);
   }
   if (v->scratch == k->g && k->g->kind != SURG_GRAPH_FUNCTION)

@@ -11,6 +11,7 @@
  * state. */
 #include "mend.h"
 
+#include <onnxsurg/check.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,6 +113,33 @@ surg_value *mend_ints(surg_node *before, const int64_t *items, size_t count) {
   return t ? surg_graph_constant(g, before, NULL, t) : NULL;
 }
 
+/* --- what remains --- */
+
+/* Whether runtimes run such a model all the same, and no content of the file can cure it: weights
+ * that are elsewhere, interfaces without a rank, functions with their own imports. */
+static bool is_tolerated(const char *code) {
+  static const char *const codes[] = {"E111", "E130", "E133"};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+    if (strcmp(code, codes[i]) == 0) return true;
+  return false;
+}
+
+static void hear(void *user, const surg_check_finding *f) {
+  char line[TEXT];
+  mending *k = user;
+  if (*f->code != 'E' || is_tolerated(f->code)) return;
+  if (k->remain++ >= SHOWN || !f->text) return;
+  snprintf(line, sizeof line, "%s%s%s [%s]", f->where ? f->where : "", f->where ? ": " : "",
+           f->text, f->code);
+  surg_pass_left(k->p, NULL, line);
+}
+
+/* Reports the errors that the checker finds in the result. */
+static bool report_rest(mending *k) {
+  surg_check_counts counts = {.size = sizeof counts};
+  return surg_check(k->m, 0, hear, k, &counts) == SURG_OK;
+}
+
 static bool chosen(const surg_pass_ctx *p, const char *family) {
   const size_t n = surg_pass_list_count(p, "only");
   for (size_t i = 0; i < n; i++)
@@ -160,6 +188,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   if (!round_of(&k, true)) return SURG_PASS_FAILED;
   k.open = surg_model_open_findings(k.m);
   if (k.open) return give_up(&k);
+  if (!surg_pass_list_count(p, "only") && !report_rest(&k)) return SURG_PASS_FAILED;
   return k.changed ? SURG_PASS_CHANGED : result;
 }
 

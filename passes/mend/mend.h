@@ -15,6 +15,7 @@ typedef struct mending {
   bool changed;
   bool guessing; /* this round may guess: no certain repair is left */
   bool guessed;  /* a guess was made: what follows from it is no longer certain */
+  size_t remain; /* errors of the checker in the result */
   size_t open;   /* in the last round: defects with which the model cannot be written */
   size_t tried;  /* attribute values tried so far */
 } mending;
@@ -45,6 +46,9 @@ bool mend_opsets(mending *k);   /* missing opset imports, or older than a node n
 /* Whether, of two imports of the default domain (versions at the end of `text`), only the newer
  * one makes sense or both mean the same. */
 bool mend_opset_certain(const mending *k, const char *text);
+/* Whether all nodes match opset `this`, and opset `other` does not have them all, or gives them the
+ * same meaning. */
+bool mend_opset_agrees(const mending *k, int64_t this, int64_t other);
 /* Whether a lenient load found a cycle among the nodes of the graph. */
 bool mend_is_cyclic(const mending *k, const surg_graph *g);
 bool mend_names(mending *k);      /* missing, repeated or hiding names */
@@ -57,9 +61,9 @@ bool mend_defaults(mending *k);  /* inputs declared differently from their initi
 bool mend_declared(mending *k);  /* declared types that contradict inference */
 bool mend_elements(mending *k);  /* scalars versus tensors of one element */
 bool mend_types(mending *k);     /* element types and ranks of inputs that differ */
-/* Whether inputs of some node that must have one type differ: types inferred from it prove
- * nothing. */
-bool mend_mixes(const surg_model *m);
+/* Whether some node has an error, or inputs of several types where it requires one: types inferred
+ * from it prove nothing. */
+bool mend_doubts(surg_model *m);
 bool mend_withdrawn(mending *k); /* operators that ONNX withdrew */
 
 #endif

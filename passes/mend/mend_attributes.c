@@ -163,16 +163,65 @@ static bool filling(mending *k, surg_node *n, const surg_schema *s) {
   return true;
 }
 
-/* Removes duplicates of an attribute that have the same value. */
+/* Removes duplicates of an attribute: the last one stays, as in ONNX Runtime. With another value
+ * this is a guess. */
 static bool repeated(mending *k, surg_node *n) {
   for (size_t i = 0; i < surg_node_attr_count(n); i++) {
     const surg_attr *a = surg_node_attr_at(n, i);
     const char *name = surg_attr_name(a);
     const surg_attr *first = surg_node_attr(n, name);
-    if (first == a || same_attr(first, a) != 1 || !mend_may(k, SURG_EXACT)) continue;
+    if (first == a) continue;
+    const surg_exactness e = same_attr(first, a) == 1 ? SURG_EXACT : SURG_APPROX;
+    if (!mend_allows(k, e))
+      mend_leaves(k, n, "attribute '%.100s' has two values; --allow approx selects the last", name);
+    if (!mend_may(k, e)) continue;
+    mend_did(k, n, e, "attribute '%.100s', which is there twice with %s, is there once", name,
+             e == SURG_EXACT ? "one value" : "different values: the last");
     if (surg_node_remove_attr(n, name) != SURG_OK) return false;
-    mend_did(k, n, SURG_EXACT, "an attribute that is there twice, with one value, is there once");
     i = 0;
+  }
+  return true;
+}
+
+/* Whether some version of the operator has the attribute. */
+static bool was_known(const surg_node *n, const char *name) {
+  const char *domain = surg_node_domain(n);
+  for (int64_t v = surg_schema_newest(domain); v >= 1; v--) {
+    const surg_schema *s = surg_schema_find(domain, surg_node_op_type(n), v);
+    for (size_t i = 0; s && i < surg_schema_attr_count(s); i++)
+      if (strcmp(surg_schema_attr_name(s, i), name) == 0) return true;
+  }
+  return false;
+}
+
+static bool in_schema(const surg_schema *s, const char *name) {
+  for (size_t i = 0; i < surg_schema_attr_count(s); i++)
+    if (strcmp(surg_schema_attr_name(s, i), name) == 0) return true;
+  return false;
+}
+
+/* Removes attributes that no version of the operator has, with consent: the author may have meant
+ * something by them. */
+static bool unknown(mending *k, surg_node *n, const surg_schema *s) {
+  for (size_t i = surg_node_attr_count(n); i-- > 0;) {
+    const surg_attr *a = surg_node_attr_at(n, i);
+    const char *name = surg_attr_name(a);
+    const surg_attr_kind kind = surg_attr_get_kind(a);
+    if (in_schema(s, name) || kind == SURG_ATTR_GRAPH || kind == SURG_ATTR_GRAPHS) continue;
+    if (strncmp(name, "__", 2) == 0 || surg_schema_op(s) == SURG_OP_LayerNormalization) continue;
+    if (was_known(n, name)) {
+      mend_leaves(k, n, "attribute '%.100s' is of another version of the operator", name);
+      continue;
+    }
+    if (!mend_allows(k, SURG_APPROX))
+      mend_leaves(k, n,
+                  "no version of the operator has attribute '%.100s'; --allow approx "
+                  "removes it",
+                  name);
+    if (!mend_may(k, SURG_APPROX)) continue;
+    mend_did(k, n, SURG_APPROX,
+             "attribute '%.100s', which no version of the operator has, is removed", name);
+    if (surg_node_remove_attr(n, name) != SURG_OK) return false;
   }
   return true;
 }
@@ -236,7 +285,8 @@ static bool node(mending *k, surg_node *n) {
   if (surg_node_function(n)) return surg_pass_keeps_node(k->p, n) || call(k, n);
   const surg_schema *s = mend_schema(n);
   if (!s || surg_schema_contrib(s) || surg_pass_keeps_node(k->p, n)) return true;
-  return repeated(k, n) && kinds(k, n, s) && filling(k, n, s) && hints(k, n, s) && absent(k, n, s);
+  return repeated(k, n) && kinds(k, n, s) && filling(k, n, s) && hints(k, n, s) &&
+         unknown(k, n, s) && absent(k, n, s);
 }
 
 bool mend_attributes(mending *k) {

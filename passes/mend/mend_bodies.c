@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repairs the inputs and outputs of nodes: branches of If that list captured values as inputs,
- * trailing absent inputs that the operator does not have, and absent outputs that the operator
- * always has. See mend.h. */
+ * bodies with an output of an outer graph, trailing absent inputs that the operator does not have,
+ * absent outputs that the operator always has, and what nothing can refer to. See mend.h. */
 #include <string.h>
 
 #include "mend.h"
@@ -148,6 +148,46 @@ static bool unnamed_outputs(mending *k, surg_node *n, const surg_schema *s) {
   return true;
 }
 
+/* Gives a body an Identity for each output that is a value of an outer graph. */
+static bool outer_outputs(mending *k, surg_graph *g) {
+  if (surg_graph_get_kind(g) != SURG_GRAPH_SUBGRAPH || surg_graph_opset(g, "") <= 0) return true;
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    surg_value *v = surg_graph_output(g, i);
+    if (!v || surg_value_graph(v) == g || surg_value_is_undefined(v)) continue;
+    if (!mend_may(k, SURG_EXACT)) continue;
+    surg_node *made = surg_graph_add_node(g, NULL, NULL, "Identity", 1);
+    if (!made || surg_node_set_input(made, 0, v) != SURG_OK) return false;
+    if (surg_graph_set_output(g, i, surg_node_output(made, 0)) != SURG_OK) return false;
+    mend_did(k, surg_graph_parent_node(g), SURG_EXACT,
+             "output %zu of its %s is a value of an outer graph: now an Identity of it", i,
+             surg_graph_parent_attr(g));
+  }
+  return true;
+}
+
+/* Erases initializers without a name, which nothing can read. */
+static bool nameless(mending *k, surg_graph *g) {
+  for (surg_value *v = surg_graph_next_initializer(g, NULL), *next; v; v = next) {
+    next = surg_graph_next_initializer(g, v);
+    if (*surg_value_name(v) || surg_value_is_input(v) || surg_value_first_use(v)) continue;
+    if (!mend_may(k, SURG_EXACT)) continue;
+    if (surg_value_erase_initializer(v) != SURG_OK) return false;
+    mend_did(k, surg_graph_parent_node(g), SURG_EXACT,
+             "an initializer without a name, which nothing can read, is removed");
+  }
+  return true;
+}
+
+static bool is_idle(const mending *k, const surg_node *n) {
+  return !surg_node_input_count(n) && !surg_node_output_count(n) && !surg_pass_keeps_node(k->p, n);
+}
+
+static bool erase(mending *k, surg_node *n) {
+  if (!mend_may(k, SURG_EXACT)) return true;
+  mend_did(k, n, SURG_EXACT, "the node, which has neither inputs nor outputs, is removed");
+  return surg_node_erase(n) == SURG_OK;
+}
+
 static bool node(mending *k, surg_node *n) {
   const surg_schema *s = mend_schema(n);
   if ((!s && !surg_node_function(n)) || surg_pass_keeps_node(k->p, n)) return true;
@@ -157,8 +197,13 @@ static bool node(mending *k, surg_node *n) {
 }
 
 bool mend_bodies(mending *k) {
-  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
-      if (!node(k, n)) return false;
+  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g)) {
+    if (!nameless(k, g)) return false;
+    for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
+      next = surg_node_next(n);
+      if (is_idle(k, n) ? !erase(k, n) : !node(k, n)) return false;
+    }
+    if (!outer_outputs(k, g)) return false;
+  }
   return true;
 }

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repairs declared types that contradict what is known: an input with an initializer gets the
  * type of the initializer, any other value the inferred type. See mend.h. */
+#include <onnxsurg/check.h>
+#include <string.h>
+
 #include "../util/declared.h"
 #include "mend.h"
 
@@ -28,9 +31,9 @@ static bool agree(const surg_type *declared, const surg_type *own) {
   return same;
 }
 
-static bool set(mending *k, surg_value *v, const char *what, const surg_type *type) {
+static bool set(mending *k, surg_value *v, const char *what, const surg_type *before,
+                const surg_type *type) {
   char a[DECLARED_TEXT], b[DECLARED_TEXT];
-  const surg_type *before = declared_type(v);
   if (!mend_may(k, SURG_EXACT)) return true;
   declared_text(before, a);
   if (surg_value_set_declared_type(v, type) != SURG_OK) return false;
@@ -45,7 +48,7 @@ static bool graph_defaults(mending *k, surg_graph *g) {
     const surg_tensor *t = surg_value_initializer(v);
     const surg_type *declared = surg_value_declared_type(v);
     const surg_type *own = t && declared ? type_of(k, t) : NULL;
-    if (own && !agree(declared, own) && !set(k, v, "initializer", own)) return false;
+    if (own && !agree(declared, own) && !set(k, v, "initializer", declared, own)) return false;
   }
   return true;
 }
@@ -56,27 +59,60 @@ bool mend_defaults(mending *k) {
   return surg_model_status(k->m) == SURG_OK;
 }
 
-static bool value(mending *k, surg_value *v, bool mixed) {
+/* Repairs the claim `declared` (NULL: none) about the type of v, if it contradicts what is known.
+ * An input is of the type that it declares. */
+static bool claim(mending *k, surg_value *v, const char *what, const surg_type *declared,
+                  bool doubted) {
   bool contradicts = false;
-  const surg_type *declared = declared_type(v), *proven = surg_value_type(v);
-  if (surg_value_erased(v) || surg_value_is_input(v) || !declared || !proven) return true;
+  const surg_type *proven = surg_value_type(v);
+  if (!declared || !proven) return true;
   const surg_type *refined = surg_type_refine(k->m, declared, proven, &contradicts);
   if (!contradicts || !refined) return surg_model_status(k->m) == SURG_OK;
-  if (mixed) {
-    mend_leaves(k, surg_value_producer(v, NULL),
-                "the type that '%.100s' is declared as contradicts the inferred "
-                "one, which rests on inputs of several types",
-                surg_value_name(v));
-    return true;
-  }
-  return set(k, v, surg_value_is_output(v) ? "output" : "value", refined);
+  if (surg_value_is_input(v)) return set(k, v, what, declared, surg_value_declared_type(v));
+  if (!doubted) return set(k, v, what, declared, refined);
+  mend_leaves(k, surg_value_producer(v, NULL),
+              "the type that '%.100s' is declared as contradicts the inferred "
+              "one, which rests on invalid nodes",
+              surg_value_name(v));
+  return true;
+}
+
+static bool value(mending *k, surg_value *v, bool doubted) {
+  const surg_type *type = NULL;
+  if (surg_value_erased(v)) return true;
+  if (declared_at_output(v, &type) && !claim(k, v, "output", type, doubted)) return false;
+  if (surg_value_is_input(v) || !surg_value_has_info(v)) return true;
+  return claim(k, v, "value", surg_value_declared_type(v), doubted);
+}
+
+static void hear(void *user, const surg_check_finding *f) {
+  bool *found = user;
+  *found = *found || strcmp(f->code, "E208") == 0 || strcmp(f->code, "E209") == 0;
+}
+
+/* Drops the descriptions in value_info that follow another one of the same value if one of them
+ * contradicts the known type: the first one is correct by now. */
+static bool repeated(mending *k) {
+  bool found = false;
+  surg_check_counts counts = {.size = sizeof counts};
+  if (k->changed) return true; /* a check is a walk of the model: only after other repairs */
+  if (surg_check(k->m, 1, hear, &found, &counts) != SURG_OK) return false;
+  if (!found || !mend_may(k, SURG_EXACT)) return true;
+  size_t n = 0;
+  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
+    n += surg_graph_drop_strays(g);
+  if (n)
+    mend_did(k, NULL, SURG_EXACT,
+             "%zu description%s in value_info of values that are described elsewhere: removed", n,
+             n == 1 ? "" : "s");
+  return true;
 }
 
 bool mend_declared(mending *k) {
   if (surg_model_infer(k->m) != SURG_OK) return false;
-  const bool mixed = mend_mixes(k->m);
+  const bool doubted = mend_doubts(k->m);
   for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
     for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
-      if (!value(k, v, mixed)) return false;
-  return true;
+      if (!value(k, v, doubted)) return false;
+  return doubted || repeated(k);
 }

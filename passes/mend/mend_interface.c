@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repairs inputs and outputs of the model, with consent: a value that is used but not defined
  * becomes an input of the type that its consumers expect; an output that no node produces is
- * removed. See mend.h. */
+ * removed. Inputs and outputs without an element type get one. See mend.h. */
 #include "mend.h"
+
+#define MOST_DIMS 64
 
 /* The element type of another input that must have the type of input i; 0: unknown. */
 static int type_beside(const surg_node *n, const surg_schema *s, size_t i) {
@@ -26,13 +28,10 @@ static int only_type(const surg_schema *s, size_t i) {
   return found;
 }
 
-/* The type for an undefined value: its declared type, else the type of an input beside it, else
- * the only type its consumers support, else float, the most common one (*guessed). */
-static const surg_type *wanted(mending *k, const surg_value *v, bool *guessed) {
-  const surg_type *declared = surg_value_declared_type(v);
+/* The element type that consumers expect: that of an input beside it, else the only one they
+ * support; 0: unknown. */
+static int expected(const surg_value *v) {
   int found = SURG_UNDEFINED;
-  *guessed = false;
-  if (declared) return declared;
   for (const surg_use *u = surg_value_first_use(v); u && !found; u = surg_use_next(u)) {
     const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
     const surg_schema *s = n ? mend_schema(n) : NULL;
@@ -40,8 +39,70 @@ static const surg_type *wanted(mending *k, const surg_value *v, bool *guessed) {
     found = type_beside(n, s, surg_use_index(u));
     if (!found) found = only_type(s, surg_use_index(u));
   }
+  return found;
+}
+
+/* The type for an undefined value: its declared type, else the expected one, else float, the most
+ * common one (*guessed). */
+static const surg_type *wanted(mending *k, const surg_value *v, bool *guessed) {
+  const surg_type *declared = surg_value_declared_type(v);
+  *guessed = false;
+  if (declared) return declared;
+  const int found = expected(v);
   *guessed = !found;
   return surg_type_tensor_unranked(k->m, found ? found : SURG_FLOAT);
+}
+
+/* The tensor type `dtype` with the dimensions of `of`, which may be NULL. */
+static const surg_type *shaped(surg_model *m, int dtype, const surg_type *of) {
+  surg_dim dims[MOST_DIMS];
+  const bool ranked = of && surg_type_get_kind(of) == SURG_TYPE_TENSOR && surg_type_has_rank(of);
+  if (!ranked || surg_type_rank(of) > MOST_DIMS) return surg_type_tensor_unranked(m, dtype);
+  for (size_t i = 0; i < surg_type_rank(of); i++) dims[i] = surg_type_dim(of, i);
+  return surg_type_tensor(m, dtype, dims, surg_type_rank(of));
+}
+
+static bool lacks_type(const surg_type *t) {
+  return !t || surg_type_get_kind(t) == SURG_TYPE_UNKNOWN ||
+         (surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_dtype(t) == SURG_UNDEFINED);
+}
+
+/* Declares the element type of inputs that have none: the only one that consumers accept, else, as
+ * a guess, float. */
+static bool untyped_inputs(mending *k) {
+  surg_graph *g = surg_model_graph(k->m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    surg_value *v = surg_graph_input(g, i);
+    const surg_type *declared = surg_value_declared_type(v);
+    if (!lacks_type(declared) || surg_value_is_initializer(v)) continue;
+    const int found = expected(v);
+    const surg_exactness e = found ? SURG_EXACT : SURG_APPROX;
+    if (!mend_allows(k, e))
+      mend_leaves(k, NULL, "input '%.100s' has no element type; --allow approx declares float",
+                  surg_value_name(v));
+    if (!mend_may(k, e)) continue;
+    const int dtype = found ? found : SURG_FLOAT;
+    const surg_type *type = shaped(k->m, dtype, declared);
+    if (!type || surg_value_set_declared_type(v, type) != SURG_OK) return false;
+    mend_did(k, NULL, e, "input '%.100s' has no element type: now %s", surg_value_name(v),
+             surg_dtype_name(dtype));
+  }
+  return true;
+}
+
+/* Declares the inferred type of outputs that have none. */
+static bool untyped_outputs(mending *k) {
+  surg_graph *g = surg_model_graph(k->m);
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    surg_value *v = surg_graph_output(g, i);
+    const surg_type *proven = surg_value_type(v);
+    if (!lacks_type(surg_graph_output_type(g, i)) || lacks_type(proven)) continue;
+    if (surg_value_is_input(v) || !mend_may(k, SURG_EXACT)) continue;
+    if (surg_value_set_declared_type(v, proven) != SURG_OK) return false;
+    mend_did(k, surg_value_producer(v, NULL), SURG_EXACT,
+             "output '%.100s' has no type: now the inferred one", surg_value_name(v));
+  }
+  return true;
 }
 
 static bool is_read(const surg_value *v) {
@@ -100,5 +161,6 @@ static bool inputs(mending *k) {
 
 bool mend_interface(mending *k) {
   if (surg_model_finding_count(k->m) == 0) return true;
-  return surg_model_infer(k->m) == SURG_OK && outputs(k) && inputs(k);
+  return surg_model_infer(k->m) == SURG_OK && outputs(k) && inputs(k) && untyped_inputs(k) &&
+         surg_model_infer(k->m) == SURG_OK && untyped_outputs(k);
 }

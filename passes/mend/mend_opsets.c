@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Repairs the opset of the default domain if it is missing, or older than a node needs. It is
- * certain if all opsets that support every node, with its inputs and attributes, give the nodes
+/* Repairs the opset of the default domain if it is missing, or older or newer than a node needs. It
+ * is certain if all opsets that support every node, with its inputs and attributes, give the nodes
  * the same meaning. The comparison uses a copy of the model. See mend.h. */
 #include <stdio.h>
 #include <string.h>
@@ -70,8 +70,21 @@ static bool is_written_for(const surg_node *n, const surg_schema *s, bool lacks_
   return true;
 }
 
+/* Whether the version accepts the element types of the inputs, as far as they are known. */
+static bool takes_types(const surg_node *n, const surg_schema *s) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    const surg_type *t = v ? surg_value_type(v) : NULL;
+    const int dtype =
+        t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
+    if (dtype != SURG_UNDEFINED && !surg_schema_takes(s, i, dtype)) return false;
+  }
+  return true;
+}
+
 static bool matches(const scope *s, const surg_node *n, int64_t v) {
-  return is_written_for(n, surg_schema_find("", surg_node_op_type(n), v), s->lacks_allowed);
+  const surg_schema *schema = surg_schema_find("", surg_node_op_type(n), v);
+  return is_written_for(n, schema, s->lacks_allowed) && takes_types(n, schema);
 }
 
 /* Whether the node matches any version of ONNX; if not, it does not restrict the opset. */
@@ -96,10 +109,13 @@ static bool is_plain(const surg_node *n, int64_t v) {
          !surg_node_attr(n, "axis");
 }
 
-/* The first node whose meaning at opset v differs from that at the current opset, or NULL. */
+/* The first node whose meaning at opset v differs from that at the current opset, or NULL. A node
+ * that does not match the current opset has no meaning there. */
 static const surg_node *differing(const scope *s, int64_t v) {
+  const int64_t now = opset_of(s);
   for (surg_node *n = next_node(s, NULL); n; n = next_node(s, n))
-    if (surg_node_class(n) == SURG_OP_CLASS_BUILTIN && !is_plain(n, v) && !surg_node_fits(n, v))
+    if (surg_node_class(n) == SURG_OP_CLASS_BUILTIN && !is_plain(n, v) && !surg_node_fits(n, v) &&
+        matches(s, n, now))
       return n;
   return NULL;
 }
@@ -137,18 +153,23 @@ static int64_t contested(const mending *k, const surg_function *f, int64_t v, in
   return other;
 }
 
+bool mend_opset_agrees(const mending *k, int64_t this, int64_t other) {
+  const scope now = {.m = k->m};
+  if (other < 1 || misfit(&now, this)) return false;
+  if (misfit(&now, other)) return true;
+  const scope s = copy_at(k, NULL, this);
+  const bool same = s.m && !differing(&s, other);
+  surg_model_free(s.m);
+  return same;
+}
+
 bool mend_opset_certain(const mending *k, const char *text) {
   const char *numbers = strstr(text, "versions ");
   const int64_t now = surg_model_opset(k->m, "");
   long long a = 0, b = 0;
   if (!numbers || sscanf(numbers, "versions %lld and %lld", &a, &b) != 2) return false;
   const int64_t high = a > b ? a : b, low = a > b ? b : a;
-  if (high != now || low < 1 || misfit(&(scope){.m = k->m}, high)) return false;
-  if (misfit(&(scope){.m = k->m}, low)) return true;
-  const scope s = copy_at(k, NULL, high);
-  const bool same = s.m && !differing(&s, low);
-  surg_model_free(s.m);
-  return same;
+  return high == now && mend_opset_agrees(k, high, low);
 }
 
 static bool import(mending *k, const scope *s, int64_t v, surg_exactness e, const char *why,
@@ -203,17 +224,36 @@ static int64_t oldest_fit(const scope *s, int64_t above) {
   return v <= newest ? v : 0;
 }
 
-/* The oldest opset above `now` that all nodes match if some node does not match `now`, else 0. */
-static int64_t needed(const scope *s, int64_t now) {
-  return now < surg_schema_newest("") && misfit(s, now) ? oldest_fit(s, now) : 0;
+/* Whether the node has the form of another version: `now` has no such operator, or not one of the
+ * attributes. A node that merely lacks something is no such sign. */
+static bool is_other_form(const surg_node *n, int64_t now) {
+  const surg_schema *s = surg_schema_find("", surg_node_op_type(n), now);
+  if (!s || surg_schema_deprecated(s)) return true;
+  for (size_t i = 0; i < surg_node_attr_count(n); i++)
+    if (!knows_attr(s, surg_attr_name(surg_node_attr_at(n, i)))) return true;
+  return false;
 }
 
-static bool older(mending *k, const scope *s, int64_t now) {
+/* Whether all nodes that do not match `now` have the form of another version. */
+static bool all_other_forms(const scope *s, int64_t now) {
+  for (surg_node *n = next_node(s, NULL); n; n = next_node(s, n))
+    if (!matches(s, n, now) && is_known(s, n) && !is_other_form(n, now)) return false;
+  return true;
+}
+
+/* The opset that all nodes match if some node does not match `now`: the oldest above it, else the
+ * newest below it; 0: none is needed, or there is none. */
+static int64_t needed(const scope *s, int64_t now) {
+  if (now > surg_schema_newest("") || !misfit(s, now)) return 0;
+  const int64_t v = oldest_fit(s, now);
+  return v || !all_other_forms(s, now) ? v : newest_fit(s, 1, now - 1);
+}
+
+static bool moved(mending *k, const scope *s, int64_t now) {
   scope lacking = *s;
   lacking.lacks_allowed = true;
   const int64_t strict = needed(s, now), v = strict ? strict : needed(&lacking, now);
   if (!v) return true;
-  if (surg_model_infer(k->m) != SURG_OK) return false;
   const surg_node *n = differing(s, v);
   if (n)
     mend_leaves(
@@ -222,7 +262,9 @@ static bool older(mending *k, const scope *s, int64_t now) {
         "imported",
         (long long)v, (long long)now);
   return n ? true
-           : import(k, s, v, SURG_EXACT, "a node is newer than the opset import",
+           : import(k, s, v, SURG_EXACT,
+                    v > now ? "a node is newer than the opset import"
+                            : "a node is older than the opset import",
                     strict ? "has all nodes as they are"
                            : "has all nodes except for missing attributes");
 }
@@ -231,12 +273,13 @@ static bool one_scope(mending *k, surg_function *f) {
   const scope s = {.m = k->m, .f = f};
   const int64_t now = opset_of(&s);
   if (surg_model_ir_version(k->m) < 3) return true;
-  if (now > 0) return older(k, &s, now);
+  if (now > 0) return moved(k, &s, now);
   const bool empty = !f && surg_model_import_count(k->m) == 0;
   return next_node(&s, NULL) || empty ? missing(k, &s) : true;
 }
 
 bool mend_opsets(mending *k) {
+  if (surg_model_infer(k->m) != SURG_OK) return false;
   if (!one_scope(k, NULL)) return false;
   for (size_t i = 0; i < surg_model_function_count(k->m); i++)
     if (!one_scope(k, surg_model_function(k->m, i))) return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With consent, inserts a Cast where inputs that must have one element type differ, and a
- * Reshape where ranks differ by dimensions of 1. See mend.h. */
+/* With consent, inserts a Cast where inputs that must have one element type differ, or where the
+ * operator does not accept the type, and a Reshape where ranks differ by dimensions of 1. See
+ * mend.h. */
 #include "mend.h"
 
 #define CAST_OPSET 6 /* the first opset in which Cast names its type by number */
@@ -41,11 +42,11 @@ static int meeting(const surg_node *n, const surg_schema *s, size_t i) {
   return differ && surg_schema_takes(s, i, best) ? best : SURG_UNDEFINED;
 }
 
-static bool cast(mending *k, surg_node *n, size_t i, int to) {
+static bool cast(mending *k, surg_node *n, size_t i, int to, const char *why) {
   surg_value *v = surg_node_input(n, i);
   if (!mend_allows(k, SURG_APPROX)) {
-    mend_leaves(k, n, "input %zu is of %s where others are of %s; --allow approx puts a Cast there",
-                i, surg_dtype_name(dtype_of(v)), surg_dtype_name(to));
+    mend_leaves(k, n, "input %zu is of %s; --allow approx casts it to %s, %s", i,
+                surg_dtype_name(dtype_of(v)), surg_dtype_name(to), why);
     return true;
   }
   if (surg_graph_opset(surg_node_graph(n), "") < CAST_OPSET || !mend_may(k, SURG_APPROX))
@@ -54,8 +55,8 @@ static bool cast(mending *k, surg_node *n, size_t i, int to) {
   surg_node *made = mend_add(n, "Cast", &v, 1);
   if (!made || surg_node_set_int(made, "to", to) != SURG_OK) return false;
   if (surg_node_set_input(n, i, surg_node_output(made, 0)) != SURG_OK) return false;
-  mend_did(k, n, SURG_APPROX, "input %zu is cast from %s to %s, the type of what it meets", i, from,
-           surg_dtype_name(to));
+  mend_did(k, n, SURG_APPROX, "input %zu is cast from %s to %s, %s", i, from, surg_dtype_name(to),
+           why);
   return surg_model_infer(k->m) == SURG_OK;
 }
 
@@ -64,12 +65,45 @@ static bool casts(mending *k, surg_node *n, const surg_schema *s) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const int now = dtype_of(surg_node_input(n, i));
     const int to = now ? meeting(n, s, i) : SURG_UNDEFINED;
-    if (to && to != now && !cast(k, n, i, to)) return false;
+    if (to && to != now && !cast(k, n, i, to, "the type of what it meets")) return false;
   }
   return true;
 }
 
-bool mend_mixes(const surg_model *m) {
+/* The type to cast a value of an unsupported type to: the only one that the operator accepts, else
+ * float, to which frameworks promote integers; 0: unknown. */
+static int accepted(const surg_schema *s, size_t i, int dtype) {
+  int found = SURG_UNDEFINED, count = 0;
+  for (int d = SURG_FLOAT; d < SURG_DTYPE_COUNT; d++)
+    if (width(d) && surg_schema_takes(s, i, d)) {
+      found = d;
+      count++;
+    }
+  if (count == 1) return found;
+  return width(dtype) && surg_schema_takes(s, i, SURG_FLOAT) ? SURG_FLOAT : SURG_UNDEFINED;
+}
+
+/* Casts inputs of types that the operator does not accept. */
+static bool unaccepted(mending *k, surg_node *n, const surg_schema *s) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const int now = dtype_of(surg_node_input(n, i));
+    const int to = now && width(now) && !surg_schema_takes(s, i, now) ? accepted(s, i, now) : 0;
+    if (to && !cast(k, n, i, to, "which the operator accepts")) return false;
+  }
+  return true;
+}
+
+/* Whether a node has an error that the loader reported and nothing cured. */
+static bool has_faulty_node(surg_model *m) {
+  for (size_t i = 0; i < surg_model_finding_count(m); i++) {
+    surg_finding f = {.size = sizeof f};
+    if (surg_model_finding(m, i, &f) && !f.cured && f.node && *f.code == 'E') return true;
+  }
+  return false;
+}
+
+bool mend_doubts(surg_model *m) {
+  if (has_faulty_node(m)) return true;
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       for (size_t i = 0; i < surg_node_input_count(n); i++) {
@@ -153,7 +187,7 @@ bool mend_types(mending *k) {
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       const surg_schema *s = surg_node_schema(n);
       if (!s || surg_pass_keeps_node(k->p, n)) continue;
-      if (!casts(k, n, s) || !ranks(k, n)) return false;
+      if (!casts(k, n, s) || !unaccepted(k, n, s) || !ranks(k, n)) return false;
     }
   return true;
 }

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repairs the IR version and the opset imports: a missing IR version becomes that of the model's
- * opset; the default domain is spelled one way; unused imports of training domains are removed;
- * missing imports of other domains are added. See mend.h. */
+ * opset, and one that is too old for the imports or the initializers is raised; the default domain
+ * is spelled one way; unused imports of training domains are removed; missing imports of other
+ * domains are added. See mend.h. */
 #include <string.h>
 
 #include "../util/domains.h"
 #include "../util/missing.h"
 #include "mend.h"
 
+#define FIRST_WITH_IMPORTS 3
 #define FIRST_WITH_WEIGHTS 4 /* first IR version whose initializers need not be inputs */
 #define TEXT 256
 
@@ -30,20 +32,63 @@ static bool has_own_weights(surg_graph *g) {
   return false;
 }
 
-static bool set_ir(mending *k) {
+/* The imported version of the default domain, whatever the IR version; 0: none. */
+static int64_t imported(const surg_model *m) {
+  for (size_t i = 0; i < surg_model_import_count(m); i++)
+    if (domains_default(surg_model_import_domain(m, i))) return surg_model_import_version(m, i);
+  return 0;
+}
+
+/* The IR version that the content needs, at least that of its opset. */
+static int64_t ir_needed(const mending *k) {
   const surg_node *where;
   char what[TEXT];
-  if (surg_model_ir_version(k->m) > 0) return true;
-  const int64_t opset = surg_model_opset(k->m, "");
+  const int64_t opset = imported(k->m);
   int64_t ir = ir_of(opset > 0 ? opset : 1);
   const int64_t least = surg_model_ir_floor(k->m, &where, what, sizeof what);
   if (ir < least) ir = least;
   if (ir < FIRST_WITH_WEIGHTS && has_own_weights(surg_model_graph(k->m))) ir = FIRST_WITH_WEIGHTS;
-  if (!mend_may(k, SURG_EXACT)) return true;
+  return ir;
+}
+
+/* Removes initializers from the inputs: from IR version 4 on, a caller could override them. */
+static bool keep_constant(surg_graph *g) {
+  for (size_t i = surg_graph_input_count(g); i-- > 0;)
+    if (surg_value_is_initializer(surg_graph_input(g, i)) &&
+        surg_graph_remove_input(g, i) != SURG_OK)
+      return false;
+  return true;
+}
+
+static bool set_ir(mending *k) {
+  if (surg_model_ir_version(k->m) > 0 || !mend_may(k, SURG_EXACT)) return true;
+  const int64_t ir = ir_needed(k);
   if (surg_model_set_ir_version(k->m, ir) != SURG_OK) return false;
   mend_did(k, NULL, SURG_EXACT,
            "IR version is missing or out of range: now %lld, by what the model contains",
            (long long)ir);
+  return true;
+}
+
+/* Raises an IR version that has no opset imports, or requires initializers to be inputs. */
+static bool raise_ir(mending *k) {
+  surg_graph *g = surg_model_graph(k->m);
+  const int64_t now = surg_model_ir_version(k->m);
+  const bool weights = now == FIRST_WITH_IMPORTS && has_own_weights(g);
+  if (!weights && (now >= FIRST_WITH_IMPORTS || !surg_model_import_count(k->m))) return true;
+  const surg_exactness e =
+      weights || mend_opset_agrees(k, imported(k->m), 1) ? SURG_EXACT : SURG_APPROX;
+  const int64_t ir = weights ? FIRST_WITH_WEIGHTS : ir_needed(k);
+  if (!mend_allows(k, e))
+    mend_leaves(k, NULL,
+                "IR version %lld implies opset 1, and the model imports opset %lld, which gives "
+                "the nodes other meanings; --allow approx selects the import",
+                (long long)now, (long long)imported(k->m));
+  if (!mend_may(k, e)) return true;
+  if (ir >= FIRST_WITH_WEIGHTS && !keep_constant(g)) return false;
+  if (surg_model_set_ir_version(k->m, ir) != SURG_OK) return false;
+  mend_did(k, NULL, e, "IR version %lld has no %s: now %lld", (long long)now,
+           weights ? "initializers besides the inputs" : "opset imports", (long long)ir);
   return true;
 }
 
@@ -143,7 +188,78 @@ static bool other_domains(mending *k) {
   return true;
 }
 
+/* --- operators without their domain --- */
+
+/* Whether ONNX's default domain has, or had, an operator of this name. */
+static bool is_onnx(const char *op_type) {
+  for (int64_t v = surg_schema_newest(""); v >= 1; v--)
+    if (surg_schema_find("", op_type, v)) return true;
+  return false;
+}
+
+static bool matches(const surg_node *n, const char *domain) {
+  char why[TEXT];
+  const surg_schema *s = surg_schema_find(domain, surg_node_op_type(n), surg_schema_newest(domain));
+  const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
+  return s && in >= surg_schema_min_inputs(s) && in <= surg_schema_max_inputs(s) &&
+         out >= surg_schema_min_outputs(s) && out <= surg_schema_max_outputs(s) &&
+         domains_attrs_fit(n, s, why, sizeof why);
+}
+
+/* The only domain, of those known and those of the model's functions, that has an operator of this
+ * name and form; NULL: none, or several. */
+static const char *home_of(const mending *k, const surg_node *n) {
+  static const char *const known[] = {"com.microsoft", "ai.onnx.ml", "ai.onnx.training",
+                                      "ai.onnx.preview.training"};
+  const char *found = NULL;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    if (!matches(n, known[i])) continue;
+    if (found) return NULL;
+    found = known[i];
+  }
+  /* A call inside of a function could make it call itself. */
+  const bool calls = !surg_graph_function(surg_node_graph(n));
+  for (size_t i = 0; calls && i < surg_model_function_count(k->m); i++) {
+    const surg_function *f = surg_model_function(k->m, i);
+    if (strcmp(surg_function_name(f), surg_node_op_type(n)) != 0 || !*surg_function_domain(f))
+      continue;
+    if (found) return NULL;
+    found = surg_function_domain(f);
+  }
+  return found;
+}
+
+/* Gives a node of the default domain that ONNX never had the domain that has its operator. */
+static bool home(mending *k, surg_node *n) {
+  if (surg_node_class(n) != SURG_OP_CLASS_CUSTOM || !domains_default(surg_node_domain(n)) ||
+      !*surg_node_op_type(n) || is_onnx(surg_node_op_type(n)) || surg_pass_keeps_node(k->p, n))
+    return true;
+  const char *domain = home_of(k, n);
+  if (!domain) return true;
+  if (!mend_allows(k, SURG_APPROX))
+    mend_leaves(k, n,
+                "ONNX has no such operator; --allow approx moves it to domain '%.100s', "
+                "which has one",
+                domain);
+  if (!mend_may(k, SURG_APPROX)) return true;
+  char *op = surg_pass_alloc(k->p, strlen(surg_node_op_type(n)) + 1);
+  const int64_t newest = surg_schema_newest(domain);
+  if (!op || domains_import(surg_node_graph(n), domain, newest > 0 ? newest : 1) != SURG_OK ||
+      surg_node_set_op(n, domain, strcpy(op, surg_node_op_type(n))) != SURG_OK)
+    return false;
+  mend_did(k, n, SURG_APPROX, "an operator that ONNX does not have is moved to domain '%.100s'",
+           domain);
+  return true;
+}
+
+static bool homes(mending *k) {
+  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (!home(k, n)) return false;
+  return true;
+}
+
 bool mend_versions(mending *k) {
-  if (!short_names(k) || !training_imports(k) || !set_ir(k)) return false;
-  return surg_model_ir_version(k->m) < 3 || other_domains(k);
+  if (!short_names(k) || !training_imports(k) || !set_ir(k) || !raise_ir(k)) return false;
+  return surg_model_ir_version(k->m) < 3 || (homes(k) && other_domains(k));
 }

@@ -454,6 +454,8 @@ def declared_wrong(m, rng):
         g.add("value_info", v)
         return "value_info of %s is wrong" % v.text("name")
     v = pick(rng, places)
+    if not v:
+        return None
     elem, dims = tensor_shape(v)
     how = rng.randrange(3)
     if how == 0:
@@ -591,6 +593,119 @@ def ranks_differ(m, rng):
     return "%s has a dimension of one too many" % found[1]
 
 
+# --- descriptions and versions ---
+
+@family()
+def info_twice(m, rng):
+    """value_info describes a value twice, and one of the two is wrong."""
+    g = m.one("graph")
+    of_info = [v for v in g.all("value_info") if tensor_shape(v)[1] is not None]
+    v = pick(rng, of_info)
+    if not v:
+        return None
+    elem, dims = tensor_shape(v)
+    twice = make_value(v.text("name"), INT64 if elem != INT64 else FLOAT, dims)
+    rest = [x for x in g.all("value_info") if x is not v]
+    g.put("value_info", *(rest + rng.choice([[v, twice], [twice, v]])))
+    return "%s is described twice" % v.text("name")
+
+
+@family()
+def output_info(m, rng):
+    """value_info gives an output another type than the output itself."""
+    g = m.one("graph")
+    v = pick(rng, [v for v in g.all("output") if tensor_shape(v)[1] is not None])
+    if not v:
+        return None
+    elem, dims = tensor_shape(v)
+    g.add("value_info", make_value(v.text("name"), DOUBLE if elem != DOUBLE else FLOAT, dims))
+    return "%s is described otherwise" % v.text("name")
+
+
+@family()
+def output_untyped(m, rng):
+    v = pick(rng, m.one("graph").all("output"))
+    v.drop("type")
+    return "output %s has no type" % v.text("name")
+
+
+@family()
+def nameless_weight(m, rng):
+    found = pick(rng, initializers(m))
+    if not found:
+        return None
+    t = found[1].copy()
+    t.put("name", "")
+    found[0].add("initializer", t)
+    return "an initializer without a name"
+
+
+@family()
+def idle_node(m, rng):
+    g = pick(rng, graphs(m))
+    order = g.all("node")
+    at = rng.randint(0, len(order))
+    g.put("node", *order[:at], Message("Node", op_type="Identity"), *order[at:])
+    return "a node without inputs and outputs"
+
+
+@family()
+def ir_low(m, rng):
+    """An IR version that requires weights among the inputs."""
+    if m.one("ir_version") != 4 or not m.one("graph").all("initializer"):
+        return None
+    m.put("ir_version", 3)
+    return "IR version 3"
+
+
+@family()
+def opset_new(m, rng):
+    """The import is newer than a node, whose form or attributes it no longer has."""
+    forms = {"Upsample": 10, "ReduceSum": 13, "Unsqueeze": 13, "Squeeze": 13, "Split": 13, "Clip": 11}
+    now = opset(m)
+    gone = [forms[n.text("op_type")] for n in nodes(m) if n.text("op_type") in forms and n.all("attribute") and
+            now < forms[n.text("op_type")]]
+    # Only where the nodes mean the same in all versions between.
+    if not gone or {n.text("op_type") for n in nodes(m)} & {"Softmax", "BatchNormalization", "Dropout", "Flatten"}:
+        return None
+    default_import(m).put("version", max(gone))
+    return "opset %d is imported as %d" % (now, max(gone))
+
+
+@family("approx")
+def attribute_made_up(m, rng):
+    n = pick(rng, [n for n in nodes(m) if not n.text("domain") and n.text("op_type") != "LayerNormalization"])
+    if not n:
+        return None
+    n.add("attribute", Message("Attribute", name="made_up", type=A_INT, i=1))
+    return "%s has an attribute that no version has" % n.text("op_type")
+
+
+@family("approx")
+def attribute_two_values(m, rng):
+    """An attribute with two values, of which runtimes read the last."""
+    places = [(n, a) for n in nodes(m) for a in n.all("attribute") if a.one("type") == A_INT and not a.text("ref")]
+    found = pick(rng, places)
+    if not found:
+        return None
+    n, a = found
+    other = a.copy()
+    other.put("i", (a.one("i") or 0) + 1)
+    n.put("attribute", other, *n.all("attribute"))
+    return "%s of %s has two values" % (a.text("name"), n.text("op_type"))
+
+
+@family("approx")
+def function_unnamed(m, rng):
+    """A call without the domain of its function."""
+    calls = [n for n in m.one("graph").all("node") if n.text("domain") == "my"]
+    n = pick(rng, calls)
+    if not n:
+        return None
+    n.drop("domain")
+    return "%s without its domain" % n.text("op_type")
+
+
 @family()
 def training_import(m, rng):
     m.add("opset_import", Message("Opset", domain=rng.choice(["ai.onnx.training", "ai.onnx.preview.training"]),
@@ -610,4 +725,10 @@ CLASH = [{"unsorted", "value-twice"}, {"unsorted", "node-twice"}, {"opset-missin
          {"initializer-twice", "raw-long"}, {"initializer-twice", "raw-wide"}, {"initializer-twice", "typed-and-raw"},
          {"initializer-twice", "one-or-scalar"}, {"initializer-twice", "types-meet"},
          {"initializer-twice", "ranks-differ"}, {"input-disagrees", "types-meet"}, {"input-disagrees", "one-or-scalar"},
-         {"input-disagrees", "ranks-differ"}, {"unnamed-output", "trailing-empty"}, {"attribute-untyped", "attribute-fields"}]
+         {"input-disagrees", "ranks-differ"}, {"unnamed-output", "trailing-empty"}, {"attribute-untyped", "attribute-fields"},
+         {"opset-new", "opset-missing"}, {"opset-new", "opset-old"}, {"opset-new", "opset-twice"},
+         {"opset-new", "long-domain"}, {"ir-low", "ir-missing"}, {"ir-low", "ir-zero"}, {"ir-low", "opset-missing"},
+         {"output-untyped", "attribute-missing"}, {"output-untyped", "input-nobody-defines"},
+         {"output-untyped", "declared-wrong"}, {"attribute-two-values", "attribute-kind"},
+         {"attribute-two-values", "attribute-fields"}, {"attribute-two-values", "attribute-untyped"},
+         {"attribute-two-values", "attribute-missing"}, {"function-unnamed", "domain-missing"}]
