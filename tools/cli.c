@@ -30,6 +30,7 @@ int cli_exit_code(surg_status status) {
       return EXIT_IO;
     case SURG_ELIMIT:
     case SURG_ENOMEM:
+    case SURG_ECANCELLED:
       return EXIT_LIMIT;
     case SURG_ENOTFOUND:
     case SURG_EUNSUPPORTED:

@@ -26,7 +26,7 @@ static void explain(const surg_pass *p, const surg_registry *r) {
   printf("%s: %s\n", p->name, p->help);
   if (surg_registry_plugin_of(r, p)) printf("  from plugin %s\n", surg_registry_plugin_of(r, p));
   printf("  exactness: %s%s\n", surg_exactness_name(p->exactness),
-         p->interface ? "; may change inputs or outputs" : "");
+         p->changes_interface ? "; may change inputs or outputs" : "");
   for (size_t i = 0; i < p->option_count; i++) {
     const surg_option *o = &p->options[i];
     char label[64];
@@ -82,7 +82,7 @@ static json_t *pass_json(const surg_pass *p, const surg_registry *r) {
   const char *origin = surg_registry_plugin_of(r, p);
   json_object_set_new(j, "plugin", origin ? cli_text_json(origin) : json_null());
   json_object_set_new(j, "exactness", json_string(surg_exactness_name(p->exactness)));
-  json_object_set_new(j, "interface", json_boolean(p->interface));
+  json_object_set_new(j, "interface", json_boolean(p->changes_interface));
   for (size_t i = 0; i < p->option_count; i++) {
     const surg_option *o = &p->options[i];
     json_t *e = json_object();

@@ -95,7 +95,7 @@ static bool put_shapes(const surg_model *m, cli_text *b, trouble *t) {
     }
     cli_text_printf(b, "%s%s:", b->n ? "," : "", surg_value_name(v));
     for (size_t k = 0; k < surg_type_rank(type); k++)
-      cli_text_printf(b, "%s%lld", k ? "x" : "", (long long)surg_type_dim(type, k).value);
+      cli_text_printf(b, "%s%lld", k ? "x" : "", (long long)surg_type_dim(type, k)->value);
   }
   return true;
 }

@@ -294,7 +294,7 @@ static void put_message(const char *text) {
 static void tell_changes(const surg_until *u, repair_consent *used) {
   surg_until_step s = {.size = sizeof s};
   for (size_t i = 0; surg_until_change(u, i, &s) == SURG_OK; i++) {
-    if (s.used > used->most) used->most = s.used;
+    if (s.used > (int32_t)used->most) used->most = (surg_exactness)s.used;
     used->interface |= s.used_interface;
     fprintf(stderr, "  %s, for: ", s.pipeline);
     put_message(s.message);

@@ -45,7 +45,7 @@ static bool as_one(void *user, const char *name, const surg_value *v, size_t axi
 
 static bool at_one(surg__amount a, int64_t *out) {
   *out = a.k;
-  return !a.expr || surg_dim_eval((surg_dim){-1, NULL, a.expr}, as_one, NULL, out);
+  return !a.expr || surg_dim_eval(&(surg_dim){-1, NULL, a.expr}, as_one, NULL, out) == SURG_OK;
 }
 
 static void add_amount(surg__poly *sum, surg__amount a) {
@@ -117,8 +117,8 @@ static void list_symbols(info_facts *f) {
   for (size_t i = 0; i < surg_graph_input_count(g) && n < CLI_COUNT(seen); i++) {
     const surg_type *t = surg_value_type(surg_graph_input(g, i));
     for (size_t k = 0; t && k < surg_type_rank(t) && n < CLI_COUNT(seen); k++) {
-      const char *name = surg_type_dim(t, k).param;
-      bool known = !name || surg_type_dim(t, k).value >= 0;
+      const char *name = surg_type_dim(t, k)->param;
+      bool known = !name || surg_type_dim(t, k)->value >= 0;
       for (size_t j = 0; j < n; j++) known = known || strcmp(seen[j], name) == 0;
       if (known) continue;
       seen[n++] = name;

@@ -215,9 +215,9 @@ static void put_shape(surg__buf *b, const surg_type *t) {
   }
   surg__buf_putc(b, '[');
   for (size_t i = 0; i < surg_type_rank(t); i++) {
-    const surg_dim d = surg_type_dim(t, i);
+    const surg_dim d = *surg_type_dim(t, i);
     if (i) surg__buf_puts(b, ", ");
-    const char *text = d.value < 0 && (d.param || d.expr) ? surg_dim_text(t->model, d) : NULL;
+    const char *text = d.value < 0 && (d.param || d.expr) ? surg_dim_text(t->model, &d) : NULL;
     if (d.value >= 0)
       surg__buf_printf(b, "%lld", (long long)d.value);
     else if (text)

@@ -45,7 +45,10 @@ int cli_moves(surg_context *ctx, cli_text *to, const char *const *opsets, size_t
 }
 
 int cli_take_allow(surg_run_options *run, const char *word) {
+  surg_exactness most;
+  if (!surg_exactness_from_name(word, &most))
+    return cli_usage("--allow: expected exact, ulp, rounding, approx or lossy");
   run->has_allow = true;
-  if (surg_exactness_from_name(word, &run->allow)) return EXIT_DONE;
-  return cli_usage("--allow: expected exact, ulp, rounding, approx or lossy");
+  run->allow = most;
+  return EXIT_DONE;
 }

@@ -72,7 +72,7 @@ static int check_input(const cli_values *values, size_t i) {
     return fail(values, surg_value_name(v), text);
   }
   for (size_t k = 0; k < a->rank; k++) {
-    const int64_t d = surg_type_dim(t, k).value;
+    const int64_t d = surg_type_dim(t, k)->value;
     if (d < 0 || d == a->dims[k]) continue;
     snprintf(text, sizeof text,
              "has another shape than the model declares: dim %zu is %lld, not %lld", k,
@@ -254,7 +254,7 @@ static int dims_of(const cli_values *v, cli_words *out) {
     const surg_type *t = innermost(surg_value_declared_type(surg_graph_input(g, i)));
     if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) continue;
     for (size_t k = 0; k < surg_type_rank(t) && code == EXIT_DONE; k++) {
-      const surg_dim d = surg_type_dim(t, k);
+      const surg_dim d = *surg_type_dim(t, k);
       if (d.value < 0 && d.param) code = cli_words_take(out, d.param);
     }
   }

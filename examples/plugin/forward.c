@@ -47,7 +47,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"op", SURG_OPTION_LIST, NULL, "operators that forward, as Type or domain.Type"},
+    SURG_OPTION(LIST, "op", NULL, "operators that forward, as Type or domain.Type"),
 };
 
 static const surg_pass forward = {

@@ -12,8 +12,8 @@ extern "C" {
 
 /* One finding. Texts last until the callback returns. */
 typedef struct surg_check_finding {
-  uint32_t size; /* set by the library */
-  surg_severity severity;
+  uint32_t size;     /* set by the library */
+  int32_t severity;  /* surg_severity */
   const char *code;  /* "E201"; a code keeps its meaning */
   const char *where; /* `graph.node[3] "a" (Add)`, escaped; NULL: past `most` */
   const char *text;  /* one line, escaped; NULL: past `most` */

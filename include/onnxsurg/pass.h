@@ -16,13 +16,16 @@ typedef enum surg_option_kind {
                              fallback */
 } surg_option_kind;
 
-/* An option of a pass. */
+/* An option of a pass. SURG_OPTION(LIST, "op", NULL, "operators to remove") initializes it. */
 typedef struct surg_option {
+  uint32_t size; /* sizeof(surg_option); all options of a pass have the same */
+  int32_t kind;  /* surg_option_kind */
   const char *name;
-  surg_option_kind kind;
   const char *fallback; /* default, as a user writes it; NULL: unset (false, 0, NULL, empty) */
   const char *help;
 } surg_option;
+#define SURG_OPTION(kind, name, fallback, help) \
+  { sizeof(surg_option), SURG_OPTION_##kind, name, fallback, help }
 
 /* Whether the runner calls the pass once for the model or once for every graph. */
 typedef enum surg_pass_scope { SURG_SCOPE_MODEL = 0, SURG_SCOPE_GRAPH = 1 } surg_pass_scope;
@@ -36,20 +39,21 @@ typedef enum surg_pass_scope { SURG_SCOPE_MODEL = 0, SURG_SCOPE_GRAPH = 1 } surg
 
 /* A pass. New fields are added at the end. */
 typedef struct surg_pass {
-  uint32_t size; /* sizeof(surg_pass) */
-  surg_pass_scope scope;
+  uint32_t size;    /* sizeof(surg_pass) */
+  int32_t scope;    /* surg_pass_scope */
   const char *name; /* lower case, digits, '-' */
   const char *help; /* one line */
   const surg_option *options;
   size_t option_count;
   uint32_t needs, keeps;
-  surg_exactness exactness; /* of its changes, unless it calls surg_pass_used */
-  bool interface;           /* may change inputs or outputs of the model */
-  /* Runs the pass; graph is NULL for model scope. */
-  surg_pass_result (*run)(surg_pass_ctx *ctx, surg_graph *graph);
+  int32_t exactness;      /* surg_exactness of its changes, unless it calls surg_pass_used */
+  bool changes_interface; /* may change names or types of inputs or outputs of the model */
   /* Its options spell out an edit that changes what the model computes (`remove-op`): naming the
    * pass is consent to any class, unless the user limits the run with --allow. */
   bool edits;
+  /* Runs the pass; graph is NULL for model scope. */
+  surg_pass_result (*run)(surg_pass_ctx *ctx, surg_graph *graph);
+  void *user; /* surg_pass_user returns it */
 } surg_pass;
 
 #endif

@@ -23,7 +23,7 @@ typedef struct surg_size {
 typedef struct surg_repair_options {
   uint32_t size;          /* sizeof(surg_repair_options) */
   bool has_allow;         /* else SURG_ROUNDING */
-  surg_exactness allow;   /* the worst class of rewrites */
+  int32_t allow;          /* the worst class of rewrites; surg_exactness */
   bool allow_interface;   /* inputs and outputs may change their names, types and sizes */
   bool verify_each;       /* surg_model_verify after every pass */
   bool keep_host_nodes;   /* for a target with a host: do not look for fewer nodes on the host */
@@ -38,16 +38,16 @@ typedef struct surg_repair surg_repair;
 /* The content of a surg_repair. Texts last as long as it. */
 typedef struct surg_repair_result {
   uint32_t size;               /* set by the caller: sizeof(surg_repair_result) */
-  surg_verdict verdict;        /* on the repaired model */
+  int32_t verdict;             /* on the repaired model; surg_verdict */
   size_t unsupported, unknown; /* objections to it */
   size_t misread;              /* of them, or left with consent: imported, computed otherwise */
   size_t unsupported_before, unknown_before;
-  const char *pipeline;  /* what was done, as for surg_model_run; "": nothing */
-  surg_exactness used;   /* the worst class of what was done */
-  bool used_interface;   /* inputs or outputs changed */
-  bool mended;           /* the model was invalid, or nearly, and is no more */
-  const char *refused;   /* pipelines that would help with consent; "": none */
-  surg_exactness wanted; /* the consent that they need */
+  const char *pipeline; /* what was done, as for surg_model_run; "": nothing */
+  int32_t used;         /* the worst class of what was done; surg_exactness */
+  bool used_interface;  /* inputs or outputs changed */
+  bool mended;          /* the model was invalid, or nearly, and is no more */
+  const char *refused;  /* pipelines that would help with consent; "": none */
+  int32_t wanted;       /* the consent that they need; surg_exactness */
   bool wanted_interface;
   size_t nodes, on_host, on_host_before; /* of a supported model, for a target with a host */
 } surg_repair_result;
@@ -107,7 +107,7 @@ typedef struct surg_until_result {
   const char *pipeline;  /* all changes; "": none */
   size_t changes, asked; /* for surg_until_change; models that the importer was asked about */
   size_t refused;        /* pipelines not tried for want of consent, for surg_until_refused */
-  surg_exactness wanted; /* the consent that they need */
+  int32_t wanted;        /* the consent that they need; surg_exactness */
   bool wanted_interface;
 } surg_until_result;
 
@@ -115,7 +115,7 @@ typedef struct surg_until_result {
 typedef struct surg_until_step {
   uint32_t size; /* set by the caller: sizeof(surg_until_step) */
   const char *pipeline, *message;
-  surg_exactness used;
+  int32_t used; /* surg_exactness */
   bool used_interface;
 } surg_until_step;
 

@@ -30,11 +30,11 @@ SURG_EXPORT surg_status surg_pipeline_text(const surg_pipeline *p, char **text);
 
 /* All zero but `size`: as surg_model_run. Lists and texts are borrowed for the call. */
 typedef struct surg_run_options {
-  uint32_t size;        /* sizeof(surg_run_options) */
-  bool dry_run;         /* on a clone: the model stays as it was */
-  bool verify_each;     /* surg_model_verify after every pass; after a plugin's always */
-  bool has_allow;       /* else SURG_ROUNDING, and what the pipeline allows its parts */
-  surg_exactness allow; /* the worst class of rewrites, for every pass */
+  uint32_t size;    /* sizeof(surg_run_options) */
+  bool dry_run;     /* on a clone: the model stays as it was */
+  bool verify_each; /* surg_model_verify after every pass; after a plugin's always */
+  bool has_allow;   /* else SURG_ROUNDING, and what the pipeline allows its parts */
+  int32_t allow;    /* the worst class of rewrites, for every pass; surg_exactness */
   bool has_rewrite_limit;
   uint64_t rewrite_limit;  /* rewrites of the whole run; what is left undone is no failure */
   uint64_t timeout_ms;     /* 0: none; SURG_ELIMIT when time is up */
@@ -58,7 +58,7 @@ typedef struct surg_run_options {
   void (*progress)(void *user, const char *pass); /* before each pass; may be NULL */
   void *user;                                     /* of all callbacks */
   /* Asked before each rewrite, after each pass and between nodes of a proof; true ends the run with
-   * SURG_ELIMIT. May be NULL. */
+   * SURG_ECANCELLED. May be NULL. */
   bool (*cancel)(void *user);
   const char *const *print_after; /* passes after which `print` is called; "changed": after each
                                    * that changed the model */
@@ -75,7 +75,7 @@ typedef struct surg_run_summary {
   bool changed;           /* the model */
   bool interface_changed; /* by a pass that may change inputs or outputs */
   bool limit_reached;     /* the rewrite limit left work undone */
-  surg_exactness used;    /* the worst class of what was done */
+  int32_t used;           /* the worst class of what was done; surg_exactness */
   uint64_t rewrites, ns;
   size_t passes;             /* for surg_run_pass */
   size_t undone;             /* requests by name that were not done, for surg_run_undone */
@@ -93,7 +93,7 @@ typedef struct surg_run_pass_summary {
   uint32_t size; /* set by the caller: sizeof(surg_run_pass_summary) */
   const char *name;
   bool changed;
-  surg_exactness used;
+  int32_t used; /* surg_exactness */
   uint64_t runs, rewrites, ns;
   size_t counters, notes; /* for surg_run_counter, surg_run_note */
   uint64_t all_notes;     /* also those that were not kept */

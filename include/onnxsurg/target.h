@@ -23,11 +23,11 @@ typedef enum surg_verdict {
 
 /* One reason against a model. Texts and handles last until the callback returns. */
 typedef struct surg_objection {
-  uint32_t size; /* set by the library */
-  surg_verdict
-      verdict; /* SURG_SUPPORTED: ONNX forbids it, and the engine accepts it all the same */
-  surg_severity severity; /* note: unknown; warning: accepted; error: unsupported */
-  const char *code;       /* of doc/check.md: E401 to E415, N401, or the code of a finding */
+  uint32_t size;      /* set by the library */
+  int32_t verdict;    /* SURG_SUPPORTED: ONNX forbids it, and the engine accepts it all the same;
+                         surg_verdict */
+  int32_t severity;   /* note: unknown; warning: accepted; error: unsupported; surg_severity */
+  const char *code;   /* of doc/check.md: E401 to E415, N401, or the code of a finding */
   const char *fact;   /* E401 to E415, the kind of fact, where it is unknown too; NULL: a finding */
   const char *where;  /* `graph.node[3] "a" (Add)`, escaped; "model": the model as a whole */
   const char *text;   /* one line, escaped */
@@ -41,8 +41,8 @@ typedef void (*surg_objection_fn)(void *user, const surg_objection *o);
 
 /* The sum of the objections to a model. */
 typedef struct surg_judgement {
-  uint32_t size; /* set by the caller: sizeof(surg_judgement) */
-  surg_verdict verdict;
+  uint32_t size;               /* set by the caller: sizeof(surg_judgement) */
+  int32_t verdict;             /* surg_verdict */
   size_t unsupported, unknown; /* objections of that verdict */
   size_t misread;              /* of the unsupported ones */
 } surg_judgement;

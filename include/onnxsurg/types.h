@@ -1,6 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of the public API: opaque handles, status codes and enumerations. Numbers are part of the
- * ABI: they are never reused, new ones are appended. */
+/* Types of the public API: opaque handles, status codes, enumerations and structs.
+ *
+ * Binary interface. Numbers of enumerations are never reused; new ones are appended. A struct that
+ * begins with `size` is passed by pointer and grows only at its end: the caller sets `size` to
+ * sizeof the struct, and fields that a smaller struct lacks have their default. Elements of arrays
+ * of such structs are `size` bytes apart. surg_str, surg_dim, surg_elem and surg_range have no
+ * `size`: their layout is fixed. Members that contain a value of an enumeration are int32_t.
+ *
+ * Handles. A handle is valid until its model is freed. It stays valid when a pipeline edits the
+ * model (surg_model_run, surg_run): a handle of an object that a pass erased keeps kind and name,
+ * and calls on it fail with SURG_EERASED; it is never reused for another object. There is one
+ * exception: a run may replace the model by a copy (a group `guard` or a repair that is undone, or
+ * a run that fails). *model is then another handle, or NULL, and all handles of the former model
+ * are invalid. Therefore compare *model before and after a run; if it changed, look objects up by
+ * name again.
+ *
+ * Threads. One thread at a time may use a context and everything that belongs to it: models,
+ * handles, targets, reports. Contexts are independent of each other. The library starts no threads,
+ * installs no signal handlers, and never exits; callbacks are called in the thread of the call.
+ *
+ * Memory. Everything that a call allocates is counted by the context, up to its limit
+ * (surg_config), and is freed with the context, the model, or by the function that a comment
+ * names. Running out of memory fails the model permanently. surg_config.allocate replaces the
+ * system's heap; texts of messages, paths, and the libraries that read JSON, compressed files and
+ * regular expressions keep using the system's, as does ONNX Runtime. */
 #ifndef ONNXSURG_TYPES_H
 #define ONNXSURG_TYPES_H
 
@@ -15,11 +38,9 @@
 #endif
 
 #define SURG_ABI_MAJOR 0
-#define SURG_ABI_MINOR 2
+#define SURG_ABI_MINOR 9
 
-/* Handles. A handle lives until its model is freed; one that was erased keeps its kind and name,
- * and calls on it fail with SURG_EERASED. Calls given NULL do nothing and return 0, NULL or
- * SURG_EUSAGE. */
+/* Handles: see above. Calls given NULL do nothing and return 0, NULL or SURG_EUSAGE. */
 typedef struct surg_context surg_context;
 typedef struct surg_model surg_model;
 typedef struct surg_graph surg_graph;
@@ -39,16 +60,17 @@ typedef struct surg_rule surg_rule;
 /* Status of a call. 0 is success; below zero is failure, with a diagnostic in the context. */
 typedef enum surg_status {
   SURG_OK = 0,
-  SURG_EINVALID = -1,     /* the model is invalid: exit code 1 */
-  SURG_EUSAGE = -2,       /* wrong argument: exit code 2 */
-  SURG_EIO = -3,          /* file or system error: exit code 3 */
-  SURG_ELIMIT = -4,       /* a limit of the context: exit code 4 */
-  SURG_ENOMEM = -5,       /* out of memory: exit code 4 */
-  SURG_EINTERNAL = -6,    /* a fault of this library: exit code 5 */
-  SURG_EPLUGIN = -7,      /* a plugin that misbehaved: exit code 5 */
-  SURG_EERASED = -8,      /* the handle was erased */
-  SURG_ENOTFOUND = -9,    /* no such thing; no diagnostic */
-  SURG_EUNSUPPORTED = -10 /* this library cannot do it; no diagnostic unless stated */
+  SURG_EINVALID = -1,      /* the model is invalid: exit code 1 */
+  SURG_EUSAGE = -2,        /* wrong argument: exit code 2 */
+  SURG_EIO = -3,           /* file or system error: exit code 3 */
+  SURG_ELIMIT = -4,        /* a limit of the context: exit code 4 */
+  SURG_ENOMEM = -5,        /* out of memory: exit code 4 */
+  SURG_EINTERNAL = -6,     /* a fault of this library: exit code 5 */
+  SURG_EPLUGIN = -7,       /* a plugin that misbehaved: exit code 5 */
+  SURG_EERASED = -8,       /* the handle was erased */
+  SURG_ENOTFOUND = -9,     /* no such thing; no diagnostic */
+  SURG_EUNSUPPORTED = -10, /* this library cannot do it; no diagnostic unless stated */
+  SURG_ECANCELLED = -11    /* a cancel callback returned true: exit code 4 */
 } surg_status;
 
 /* Element types, with ONNX's own numbers (TensorProto.DataType). */
@@ -151,10 +173,10 @@ typedef struct surg_str {
   size_t n;
 } surg_str;
 
-/* One dimension of a shape: a number (value >= 0), otherwise an inferred expression (`expr`), or
- * unknown (NULL). surg_dim_text prints it, surg_dim_equal compares. `param` is the name if the
- * dimension is exactly one symbol that a file names, otherwise NULL. A negative dim_value or an
- * empty dim_param of a file is unknown. */
+/* One dimension of a shape; its layout is fixed. A number (value >= 0), otherwise an inferred
+ * expression (`expr`), or unknown (NULL). surg_dim_text prints it, surg_dim_equal compares. `param`
+ * is the name if the dimension is exactly one symbol that a file names, otherwise NULL. A negative
+ * dim_value or an empty dim_param of a file is unknown. */
 typedef struct surg_dim {
   int64_t value;
   const char *param;
@@ -223,7 +245,7 @@ typedef enum surg_event_kind {
 /* One mutation. Fields that do not apply are NULL. `old_name` is the name before a rename. */
 typedef struct surg_event {
   uint32_t size;
-  surg_event_kind kind;
+  int32_t kind; /* surg_event_kind */
   surg_graph *graph;
   surg_node *node;
   surg_value *value;
@@ -252,8 +274,8 @@ typedef enum surg_reading {
 
 /* Options of surg_model_load. Zero fields are the defaults. */
 typedef struct surg_load_options {
-  uint32_t size; /* sizeof(surg_load_options) */
-  surg_load_policy policy;
+  uint32_t size;             /* sizeof(surg_load_options) */
+  int32_t policy;            /* surg_load_policy */
   const char *external_root; /* NULL: the folder of the model */
   bool no_external;          /* reject external data */
   bool strict_external;      /* reject hard links, too */
@@ -288,16 +310,16 @@ typedef enum surg_severity { SURG_NOTE = 0, SURG_WARNING = 1, SURG_ERROR = 2 } s
 /* A defect of a model that was loaded with SURG_LOAD_LENIENT. Texts are escaped and last as long as
  * the model; handles that do not apply are NULL. */
 typedef struct surg_finding {
-  uint32_t size;          /* set by the caller: sizeof(surg_finding) */
-  surg_severity severity; /* SURG_ERROR: passes and saving reject the model until it is cured;
-                           * SURG_WARNING: ONNX forbids it, but the model is usable */
-  const char *code;       /* code of doc/check.md, such as "E113" */
-  const char *where;      /* `graph.node[3] "a" (Add).input[1] "w"` */
-  const char *text;       /* what is wrong, one line */
-  const char *cure;       /* what to do about it, one line */
-  surg_reading reading;   /* surg_model_accept_finding makes it the content of the model */
-  bool cured;             /* since the load: accepted, or the defect is gone */
-  surg_graph *graph;      /* the graph it is in */
+  uint32_t size;     /* set by the caller: sizeof(surg_finding) */
+  int32_t severity;  /* surg_severity. SURG_ERROR: passes and saving reject the model until it is
+                      * cured;  SURG_WARNING: ONNX forbids it, but the model is usable */
+  const char *code;  /* code of doc/check.md, such as "E113" */
+  const char *where; /* `graph.node[3] "a" (Add).input[1] "w"` */
+  const char *text;  /* what is wrong, one line */
+  const char *cure;  /* what to do about it, one line */
+  int32_t reading;   /* surg_reading. surg_model_accept_finding makes it the content of the model */
+  bool cured;        /* since the load: accepted, or the defect is gone */
+  surg_graph *graph; /* the graph it is in */
   surg_node *node;
   surg_value *value;
   const char *attribute;  /* the name of an attribute of the node */
@@ -308,14 +330,22 @@ typedef struct surg_finding {
  * `in.onnx: error: graph.node[17] "Conv_12" (Conv).input[1] "w": not defined`. */
 typedef void (*surg_diag_fn)(void *user, surg_severity severity, const char *line);
 
-/* Settings of a context. Zero fields are the defaults of lib/base/limits.h. */
+/* Settings of a context. Zero fields are the defaults, which doc/limits.md lists. */
 typedef struct surg_config {
-  uint32_t size; /* sizeof(surg_config) */
-  surg_diag_fn diag;
+  uint32_t size;      /* sizeof(surg_config) */
+  uint32_t max_depth; /* most levels of nested graphs */
+  surg_diag_fn diag;  /* NULL: lines are only stored for surg_context_error */
   void *diag_user;
-  uint64_t max_memory;
-  uint32_t max_depth;
-  uint64_t seed; /* hash seed for tests; 0: random */
+  uint64_t max_memory; /* most heap bytes */
+  uint64_t seed;       /* hash seed for tests; 0: random */
+  void *user;          /* for `allocate` and `cancel`; surg_context_user returns it */
+  /* Replaces the system's heap. `block` NULL: allocates; `bytes` 0: frees, the result is ignored;
+   * otherwise resizes, and keeps the block on failure. Blocks are aligned for every type. NULL:
+   * out of memory. */
+  void *(*allocate)(void *user, void *block, size_t bytes);
+  /* Asked often while a pipeline, inference, an evaluation, a load or a save runs. True: the call
+   * ends soon with SURG_ECANCELLED, and a pipeline frees its model. Must not call the library. */
+  bool (*cancel)(void *user);
 } surg_config;
 
 #endif

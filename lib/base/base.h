@@ -86,6 +86,11 @@ char *surg__strdup(surg_context *ctx, const char *s);
 surg_status surg__alloc_status(const surg_context *ctx);
 uint64_t surg__alloc_bytes(const surg_context *ctx); /* allocated now */
 uint64_t surg__alloc_peak(const surg_context *ctx);
+/* The heap of a context, not counted: allocates (block NULL), resizes, or frees (bytes 0). */
+void *surg__heap(const surg_config *config, void *block, size_t bytes);
+
+/* Whether the user wants the current call to end (surg_config.cancel); costs a call of his. */
+bool surg__cancelled(surg_context *ctx);
 
 /* --- arena: objects that are freed together. With -Dfault_injection=true each object is a separate
  * heap block: sanitizers detect every overrun, and every allocation can be made to fail. --- */

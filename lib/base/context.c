@@ -11,12 +11,12 @@
 #include "base/os.h"
 
 surg_context *surg_context_new(const surg_config *config) {
-  surg_context *ctx = calloc(1, sizeof *ctx);
+  surg_config given;
+  surg__struct_in(&given, sizeof given, config);
+  surg_context *ctx = surg__heap(&given, NULL, sizeof *ctx);
   if (!ctx) return NULL;
-  if (config) {
-    size_t n = config->size < sizeof ctx->config ? config->size : sizeof ctx->config;
-    memcpy(&ctx->config, config, n);
-  }
+  memset(ctx, 0, sizeof *ctx);
+  ctx->config = given;
   ctx->max_memory = ctx->config.max_memory ? ctx->config.max_memory : SURG_LIMIT_MEMORY;
   ctx->max_warnings = SURG_LIMIT_WARNINGS;
   ctx->max_depth = ctx->config.max_depth ? ctx->config.max_depth : SURG_LIMIT_DEPTH;
@@ -36,7 +36,16 @@ void surg_context_free(surg_context *ctx) {
   surg_context_clear_error(ctx);
   for (size_t i = 0; i < SURG__QUOTES; i++) surg__free(ctx, ctx->quotes[i]);
   assert(ctx->bytes == 0);
-  free(ctx);
+  const surg_config config = ctx->config;
+  surg__heap(&config, ctx, 0);
+}
+
+void *surg_context_user(const surg_context *ctx) {
+  return ctx ? ctx->config.user : NULL;
+}
+
+bool surg__cancelled(surg_context *ctx) {
+  return ctx->config.cancel && ctx->config.cancel(ctx->config.user);
 }
 
 const char *surg_context_error(const surg_context *ctx) {
@@ -66,17 +75,30 @@ const char *surg_version(void) {
 
 const char *surg_status_name(surg_status status) {
   switch (status) {
-    case SURG_OK: return "ok";
-    case SURG_EINVALID: return "invalid model";
-    case SURG_EUSAGE: return "wrong usage";
-    case SURG_EIO: return "input/output error";
-    case SURG_ELIMIT: return "limit reached";
-    case SURG_ENOMEM: return "out of memory";
-    case SURG_EINTERNAL: return "internal error";
-    case SURG_EPLUGIN: return "plugin error";
-    case SURG_EERASED: return "erased";
-    case SURG_ENOTFOUND: return "not found";
-    case SURG_EUNSUPPORTED: return "unsupported";
+    case SURG_OK:
+      return "ok";
+    case SURG_EINVALID:
+      return "invalid model";
+    case SURG_EUSAGE:
+      return "wrong usage";
+    case SURG_EIO:
+      return "input/output error";
+    case SURG_ELIMIT:
+      return "limit reached";
+    case SURG_ENOMEM:
+      return "out of memory";
+    case SURG_EINTERNAL:
+      return "internal error";
+    case SURG_EPLUGIN:
+      return "plugin error";
+    case SURG_EERASED:
+      return "erased";
+    case SURG_ENOTFOUND:
+      return "not found";
+    case SURG_EUNSUPPORTED:
+      return "unsupported";
+    case SURG_ECANCELLED:
+      return "cancelled";
   }
   return "unknown status";
 }

@@ -40,6 +40,21 @@ static bool charge(surg_context *ctx, size_t more) {
   return true;
 }
 
+void *surg__heap(const surg_config *config, void *block, size_t bytes) {
+  if (config->allocate) return config->allocate(config->user, block, bytes);
+  if (bytes) return realloc(block, bytes);
+  free(block);
+  return NULL;
+}
+
+/* calloc is faster than clearing where memory of the system is zero already. */
+static void *fresh(surg_context *ctx, size_t total, bool clear) {
+  if (!ctx->config.allocate) return clear ? calloc(1, total) : malloc(total);
+  void *p = surg__heap(&ctx->config, NULL, total);
+  if (p && clear) memset(p, 0, total);
+  return p;
+}
+
 static void *allocate(surg_context *ctx, size_t n, bool clear) {
   assert(ctx);
   size_t total;
@@ -48,7 +63,7 @@ static void *allocate(surg_context *ctx, size_t n, bool clear) {
     return NULL;
   }
   if (fault(ctx) || !charge(ctx, total)) return NULL;
-  header *h = clear ? calloc(1, total) : malloc(total);
+  header *h = fresh(ctx, total, clear);
   if (!h) {
     ctx->bytes -= total;
     ctx->alloc_status = SURG_ENOMEM;
@@ -56,7 +71,7 @@ static void *allocate(surg_context *ctx, size_t n, bool clear) {
   }
   /* Only for memory that is not cleared: the caller writes it at once, while cleared memory may
    * stay untouched. Page faults on 256 MB of small pages cost more time than filling them. */
-  if (!clear && total >= LARGE) surg__os_large_pages(h, total);
+  if (!clear && total >= LARGE && !ctx->config.allocate) surg__os_large_pages(h, total);
   h->n = total;
   return h + 1;
 }
@@ -83,7 +98,7 @@ void *surg__realloc(surg_context *ctx, void *p, size_t n) {
     return NULL;
   }
   if (fault(ctx) || (total > old && !charge(ctx, total - old))) return NULL;
-  header *grown = realloc(h, total);
+  header *grown = surg__heap(&ctx->config, h, total);
   if (!grown) {
     if (total > old) ctx->bytes -= total - old;
     ctx->alloc_status = SURG_ENOMEM;
@@ -99,7 +114,7 @@ void surg__free(surg_context *ctx, void *p) {
   header *h = (header *)p - 1;
   assert(ctx && ctx->bytes >= h->n);
   ctx->bytes -= h->n;
-  free(h);
+  surg__heap(&ctx->config, h, 0);
 }
 
 char *surg__strdup(surg_context *ctx, const char *s) {

@@ -2,6 +2,7 @@
 /* Sizes that tracing stored in constants: if a dimension of an input is open, but the target of
  * a Reshape or Resize fixes it, the model runs only with the size of the traced example. Reports
  * only what follows from the inferred types. */
+#include "base/counted.h"
 #include "check/check.h"
 #include "ir/ir.h"
 #include "schema/schema.h"
@@ -11,7 +12,7 @@
 static size_t constant_ints(const surg_node *n, size_t i, int64_t out[SURG_LIMIT_RANK]) {
   const surg_tensor *t = surg_value_constant(surg_node_input(n, i));
   if (!t || surg_tensor_rank(t) != 1) return 0;
-  const int64_t count = surg_tensor_read_ints(t, out, SURG_LIMIT_RANK);
+  const int64_t count = surg__read_ints(t, out, SURG_LIMIT_RANK);
   return count > 0 ? (size_t)count : 0;
 }
 
@@ -30,13 +31,13 @@ static bool any_number(void *user, const char *name, const surg_value *value, si
 /* Whether a dimension is open through symbols of the file only, not through element values. */
 static bool open_size(surg_dim d) {
   int64_t n;
-  return d.value < 0 && (d.param || (d.expr && surg_dim_eval(d, any_number, NULL, &n)));
+  return d.value < 0 && (d.param || (d.expr && surg_dim_eval(&d, any_number, NULL, &n) == SURG_OK));
 }
 
 /* Reports dimension d; `size` is the only one that runs, 0: unknown, or none does. */
 static void tell(surg__checker *c, const surg_node *n, surg_dim d, int64_t size) {
   const bool told = surg__check_told(c);
-  const char *text = told ? surg_dim_text(c->m, d) : "";
+  const char *text = told ? surg_dim_text(c->m, &d) : "";
   const char *where = told ? surg__locate_node(n) : NULL;
   if (!text) text = "?";
   if (size > 0)

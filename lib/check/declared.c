@@ -30,7 +30,7 @@ void surg__check_put_type(surg__buf *b, const surg_type *t) {
       break;
     }
     const bool number = t->dims[i].value >= 0;
-    const char *dim = number ? NULL : surg_dim_text(t->model, t->dims[i]);
+    const char *dim = number ? NULL : surg_dim_text(t->model, &t->dims[i]);
     if (number)
       surg__buf_printf(b, "%lld", (long long)t->dims[i].value);
     else

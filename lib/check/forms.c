@@ -3,6 +3,7 @@
  * enforce when they load a model. Each applies from the operator version whose shape inference
  * in ONNX defines it; only known ranks, sizes and constants are checked. */
 #include "check/forms.h"
+#include "base/counted.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -178,7 +179,7 @@ static void dft(surg__checker *c, const surg_node *n) {
   const surg_tensor *given = surg_value_constant(surg_node_input(n, 2));
   int64_t axis = n->schema->since < 20 ? surg_node_int(n, "axis", 1) : -2;
   if (!scalar(c, n, 1) || !scalar(c, n, 2) || !x) return;
-  const bool known = !has(n, 2) || (given && surg_tensor_read_ints(given, &axis, 1) == 1);
+  const bool known = !has(n, 2) || (given && surg__read_ints(given, &axis, 1) == 1);
   if (known && axis < 0) axis += x->rank;
   if (known && axis == (int64_t)x->rank - 1) {
     surg__check_wrong(c, n, "the axis is the last one, which contains real and imaginary parts");
@@ -331,7 +332,7 @@ static void pad(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const surg_tensor *t = surg_value_constant(surg_node_input(n, 3));
   int64_t axes[AXES_MAX];
-  const int64_t count = t ? surg_tensor_read_ints(t, axes, AXES_MAX) : 0;
+  const int64_t count = t ? surg__read_ints(t, axes, AXES_MAX) : 0;
   for (int64_t i = 0; x && i < count && i < AXES_MAX; i++) {
     if (axes[i] < 0) axes[i] += x->rank;
     for (int64_t k = 0; k < i; k++)
@@ -364,7 +365,7 @@ static void split_to_sequence(surg__checker *c, const surg_node *n) {
   const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
   int64_t v[AXES_MAX], sum = 0, axis = surg_node_int(n, "axis", 0);
   if (!x || !s || s->rank != 1 || !t) return;
-  const int64_t count = surg_tensor_read_ints(t, v, AXES_MAX);
+  const int64_t count = surg__read_ints(t, v, AXES_MAX);
   if (axis < 0) axis += x->rank;
   const int64_t size = axis < 0 ? -1 : surg__check_dim(x, (size_t)axis);
   if (count < 1 || count > AXES_MAX || size < 0) return;

@@ -2,6 +2,7 @@
 /* Windows that cover only padding, and sizes that overflow 64 bits. */
 #include <inttypes.h>
 
+#include "base/counted.h"
 #include "check/forms.h"
 
 #define AXES_MAX 64
@@ -48,7 +49,7 @@ void surg__check_pool(surg__checker *c, const surg_node *n) {
 
 static int64_t numbers(const surg_node *n, size_t i, int64_t *out) {
   const surg_tensor *t = surg_value_constant(surg_node_input(n, i));
-  const int64_t count = t ? surg_tensor_read_ints(t, out, AXES_MAX) : -1;
+  const int64_t count = t ? surg__read_ints(t, out, AXES_MAX) : -1;
   return count > AXES_MAX ? -1 : count;
 }
 

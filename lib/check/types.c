@@ -3,6 +3,7 @@
  * declaration is reported at its own location and not at the nodes around it. */
 #include <stdio.h>
 
+#include "base/counted.h"
 #include "check/check.h"
 #include "check/forms.h"
 #include "infer/infer.h"
@@ -147,7 +148,7 @@ static void put_input(surg__buf *b, const surg_value *v) {
   surg__check_put_type(b, t);
   int64_t elements[8];
   const surg_tensor *constant = surg_value_constant(v);
-  const int64_t count = constant ? surg_tensor_read_ints(constant, elements, 8) : 0;
+  const int64_t count = constant ? surg__read_ints(constant, elements, 8) : 0;
   for (int64_t i = 0; i < count; i++)
     surg__buf_printf(b, "%s%lld", i ? ", " : " {", (long long)elements[i]);
   if (count > 0) surg__buf_putc(b, '}');

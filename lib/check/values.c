@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/counted.h"
 #include "base/dtype.h"
 #include "check/check.h"
 #include "check/forms.h"
@@ -131,7 +132,7 @@ static void check_axis_attr(surg__checker *c, const surg_node *n) {
 static void check_axis_input(surg__checker *c, const surg_node *n) {
   int64_t axis;
   const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
-  if (t && surg_tensor_read_ints(t, &axis, 1) == 1) check_axis(c, n, axis);
+  if (t && surg__read_ints(t, &axis, 1) == 1) check_axis(c, n, axis);
 }
 
 static void same_rank(surg__checker *c, const surg_node *n, size_t a, size_t b) {

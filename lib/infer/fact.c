@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The interface of rules: reading and stating facts about values and their tracked elements. */
+#include "base/counted.h"
 #include "infer/infer.h"
 #include "io/io.h"
 
@@ -73,7 +74,7 @@ static bool read_constant(const surg_value *v, surg__elem buf[SURG__ELEMS], uint
   *real = tracked_real(surg_tensor_dtype(t));
   if (*real) return read_reals(t, buf, n);
   if (!tracked(surg_tensor_dtype(t)) || surg_tensor_count(t) > SURG__ELEMS) return false;
-  int64_t count = surg_tensor_read_ints(t, ints, SURG__ELEMS);
+  int64_t count = surg__read_ints(t, ints, SURG__ELEMS);
   if (count < 0) return false;
   assert(count <= (int64_t)SURG__ELEMS);
   for (int64_t i = 0; i < count; i++) buf[i] = surg__elem_int(ints[i]);
@@ -138,15 +139,21 @@ const surg__elem *surg__infer_any_elems(surg__infer *c, size_t i, surg__elem buf
   return elems_of(c, surg_node_input(c->n, i), buf, n, &real);
 }
 
-int64_t surg_value_elements(const surg_value *v, surg_elem *out, size_t cap) {
+surg_status surg_value_elements(const surg_value *v, surg_elem *out, size_t cap, size_t *count) {
   surg__elem buf[SURG__ELEMS];
   uint32_t n = 0;
   bool real = false;
-  if (!v || v->erased || v->graph->model->status != SURG_OK) return -1;
+  if (count) *count = 0;
+  if (!v || (cap && !out)) return SURG_EUSAGE;
+  if (v->erased) return SURG_EERASED;
+  if (v->graph->model->status != SURG_OK) return v->graph->model->status;
   const surg__elem *e = settled(v, buf, &n, &real);
-  if (!e || real || n > cap || (n && !out)) return -1;
+  if (!e || real)
+    return v->graph->model->status != SURG_OK ? v->graph->model->status : SURG_ENOTFOUND;
+  if (count) *count = n;
+  if (n > cap) return SURG_ELIMIT;
   if (n) memcpy(out, e, n * sizeof *e);
-  return n;
+  return SURG_OK;
 }
 
 const surg__elem *surg__infer_value_elems(surg__infer *c, const surg_value *v,

@@ -6,6 +6,7 @@
  * values. Beyond that limit only the element type counts. Ranges that users assume
  * (surg_model_assume_range) count as axioms; ranges derived from them are marked. */
 #include "infer/ranges.h"
+#include "base/counted.h"
 
 #include <math.h>
 
@@ -42,7 +43,7 @@ bool surg__range_of_tensor(const surg_tensor *t, surg_range *out) {
       widen(&r, !any, reals[i]);
       any = any || reals[i] == reals[i];
     }
-  } else if (surg_tensor_read_ints(t, ints, count) == (int64_t)count) {
+  } else if (surg__read_ints(t, ints, count) == (int64_t)count) {
     for (size_t i = 0; i < count; i++) widen_int(&r, i == 0, ints[i]);
     any = true;
   }
@@ -53,11 +54,12 @@ bool surg__range_of_tensor(const surg_tensor *t, surg_range *out) {
 /* The range of elements that inference tracks. */
 static bool elements_range(const surg_value *v, surg_range *out) {
   surg_elem e[SURG__RANGE_VALUES];
-  const int64_t n = surg_value_elements(v, e, SURG__RANGE_VALUES);
+  const int64_t n = surg__known_elements(v, e, SURG__RANGE_VALUES);
   surg_range r = {0};
   for (int64_t i = 0; i < n; i++) {
     int64_t low = e[i].value, high = e[i].value;
-    if (!e[i].known && !(e[i].expr && surg_dim_range((surg_dim){-1, NULL, e[i].expr}, &low, &high)))
+    if (!e[i].known &&
+        !(e[i].expr && surg_dim_range(&(surg_dim){-1, NULL, e[i].expr}, &low, &high)))
       return false;
     widen_int(&r, i == 0, low);
     widen_int(&r, false, high);
@@ -187,14 +189,15 @@ static void settle(step *x, search *s) {
   keep(x->v, &x->r, true);
 }
 
-bool surg_value_range(const surg_value *v, surg_range *out) {
+surg_status surg_value_range(const surg_value *v, surg_range *out) {
   search s;
   s.n = s.depth = 0;
-  if (!v || !out || v->erased) return false;
+  if (!v || !out) return SURG_EUSAGE;
+  if (v->erased) return SURG_EERASED;
   const surg__found *f = kept(v);
   if (f) {
     *out = f->r;
-    return f->known;
+    return f->known ? SURG_OK : SURG_ENOTFOUND;
   }
   ask(&s, v);
   while (s.depth > 0) {
@@ -212,5 +215,5 @@ bool surg_value_range(const surg_value *v, surg_range *out) {
   }
   assert(s.n > 0 && s.steps[0].v == v && s.steps[0].at == SETTLED);
   *out = s.steps[0].r;
-  return s.steps[0].known;
+  return s.steps[0].known ? SURG_OK : SURG_ENOTFOUND;
 }

@@ -2,6 +2,7 @@
 /* Rules of operators that compute shapes, or reshape. */
 #include <math.h>
 
+#include "base/counted.h"
 #include "infer/rules.h"
 
 /* Copies the elements of input 0 to output 0, in order. */
@@ -135,7 +136,7 @@ void surg__infer_constant_of_shape(surg__infer *c) {
   const surg_dim count = surg__dim_product(dims, rank);
   int64_t fill;
   if (!c->states || !t || count.value < 0 || count.value > (int64_t)SURG__ELEMS ||
-      surg_tensor_read_ints(t, &fill, 1) != 1)
+      surg__read_ints(t, &fill, 1) != 1)
     return;
   surg__elem e[SURG__ELEMS];
   for (int64_t i = 0; i < count.value; i++) e[i] = surg__elem_int(fill);

@@ -8,6 +8,7 @@
  * beside the model, every small node whose inputs are constants or would become constants. A node
  * of such a graph that fails, or whose inputs contradict its operator, is marked as sheltered with
  * all nodes that it is computed from. */
+#include "base/counted.h"
 #include "infer/infer.h"
 #include "ir/ir.h" /* for facts stored in values, which the search replaces */
 
@@ -45,7 +46,7 @@ static const surg__elems *elements_of(trial *t, const surg_tensor *c) {
   int64_t ints[SURG__ELEMS];
   if (dtype != SURG_INT64 && dtype != SURG_INT32 && dtype != SURG_BOOL) return NULL;
   if (surg_tensor_count(c) > SURG__ELEMS) return NULL;
-  const int64_t n = surg_tensor_read_ints(c, ints, SURG__ELEMS);
+  const int64_t n = surg__read_ints(c, ints, SURG__ELEMS);
   surg__elems *e = n < 0 ? NULL : surg__arena_alloc(&t->arena, surg__elems_size((uint32_t)n));
   if (!e) return NULL;
   e->n = (uint32_t)n;
@@ -90,7 +91,7 @@ static surg_tensor *known_elements(trial *t, const surg_value *v) {
   uint64_t count;
   if (!type || surg_type_get_kind(type) != SURG_TYPE_TENSOR || !surg_type_static(type, &count) ||
       count > SURG__ELEMS || surg_type_rank(type) > SURG_LIMIT_RANK ||
-      surg_value_elements(v, e, SURG__ELEMS) != (int64_t)count)
+      surg__known_elements(v, e, SURG__ELEMS) != (int64_t)count)
     return NULL;
   const int dtype = surg_type_dtype(type);
   const size_t size = dtype == SURG_INT64 ? 8 : dtype == SURG_INT32 ? 4 : 1;
@@ -101,7 +102,7 @@ static surg_tensor *known_elements(trial *t, const surg_value *v) {
     for (size_t k = 0; k < size; k++)
       raw[i * size + k] = (uint8_t)((uint64_t)e[i].value >> (8 * k));
   }
-  for (size_t i = 0; i < surg_type_rank(type); i++) dims[i] = surg_type_dim(type, i).value;
+  for (size_t i = 0; i < surg_type_rank(type); i++) dims[i] = surg_type_dim(type, i)->value;
   return surg_tensor_new(t->m, dtype, dims, surg_type_rank(type), raw, count * size);
 }
 
@@ -162,7 +163,7 @@ static bool divides_by_zero(const surg_node *n) {
   const surg_tensor *c = v && (op == SURG_OP_Div || op == SURG_OP_Mod) ? tensor_of(v) : NULL;
   int64_t ints[SURG__ELEMS];
   const int64_t count = c && surg__dtype_is_int(surg_tensor_dtype(c)) && !surg_tensor_is_sparse(c)
-                            ? surg_tensor_read_ints(c, ints, SURG__ELEMS)
+                            ? surg__read_ints(c, ints, SURG__ELEMS)
                             : 0;
   for (int64_t i = 0; i < count; i++)
     if (ints[i] == 0) return true;
@@ -181,7 +182,7 @@ static void assume_shape(trial *t, const surg_node *n) {
   int64_t ints[SURG__ELEMS];
   surg_dim dims[SURG__ELEMS];
   const int64_t count = c && v && dtype && !v->scratch && surg_tensor_rank(c) == 1
-                            ? surg_tensor_read_ints(c, ints, SURG__ELEMS)
+                            ? surg__read_ints(c, ints, SURG__ELEMS)
                             : -1;
   if (count < 0 || count > (int64_t)SURG__ELEMS || count > SURG_LIMIT_RANK || t->failed) return;
   for (int64_t i = 0; i < count; i++) {

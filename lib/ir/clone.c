@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies of models: all structs are new, payloads are shared. During the copy, `work` of each old
  * graph, node and value points to the new one. */
+#include "base/counted.h"
 #include "ir/copy.h"
 #include "ir/edit.h"
 #include "sym/expr.h"
@@ -114,7 +115,7 @@ static bool rewrite_tensor(surg_model *m, const surg_tensor *t, surg_tensor **ou
     return false;
   }
   if (t->dtype == SURG_STRING) {
-    const surg_str *strings = surg_tensor_strings(t);
+    const surg_str *strings = surg__strings(t);
     *out = strings || !t->count ? surg_tensor_new_strings(m, t->dims, t->rank, strings) : NULL;
     return *out ? true : surg__failed(m) != NULL;
   }

@@ -89,7 +89,7 @@ uint64_t surg_tensor_count(const surg_tensor *t) {
 uint64_t surg_tensor_bytes(const surg_tensor *t) {
   if (!t) return 0;
   if (t->dtype == SURG_STRING && t->bytes == 0 && t->view == SURG__VIEW_TYPED)
-    surg_tensor_strings(t); /* counts the bytes */
+    surg_tensor_strings(t, &(const surg_str *){NULL}); /* counts the bytes */
   return t->bytes;
 }
 
@@ -150,17 +150,23 @@ surg_status surg_tensor_read(const surg_tensor *t, uint64_t offset, void *out, s
   }
 }
 
-const surg_str *surg_tensor_strings(const surg_tensor *t) {
-  if (!t || t->model->status != SURG_OK || t->dtype != SURG_STRING) return NULL;
+surg_status surg_tensor_strings(const surg_tensor *t, const surg_str **out) {
+  static const surg_str none = {"", 0};
+  if (!t || !out) return SURG_EUSAGE;
+  *out = NULL;
+  if (t->model->status != SURG_OK) return t->model->status;
+  if (t->dtype != SURG_STRING || t->view == SURG__VIEW_SPARSE) return SURG_EUNSUPPORTED;
   if (!t->strings && t->view == SURG__VIEW_TYPED) {
     surg_tensor *cache = (surg_tensor *)(uintptr_t)t;
     uint64_t bytes;
     const surg_str *s = surg__typed_strings(t, &bytes);
-    if (!s) return NULL;
+    if (!s) return t->model->status != SURG_OK ? t->model->status : SURG_EINVALID;
     cache->strings = s;
     cache->bytes = bytes;
   }
-  return t->strings;
+  if (!t->strings && t->count) return SURG_EUNSUPPORTED;
+  *out = t->strings ? t->strings : &none;
+  return SURG_OK;
 }
 
 /* --- small integers --- */
@@ -200,9 +206,13 @@ static bool widen(int dtype, const void *p, size_t n, int64_t *out) {
 }
 #undef WIDEN
 
-int64_t surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap) {
-  if (!t || t->count > cap || (t->count && !out) || t->view == SURG__VIEW_SPARSE) return -1;
-  if (!surg__dtype_is_int(t->dtype) && t->dtype != SURG_BOOL) return -1;
+surg_status surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap, size_t *count) {
+  if (count) *count = 0;
+  if (!t || (cap && !out)) return SURG_EUSAGE;
+  if (t->view == SURG__VIEW_SPARSE) return SURG_EUNSUPPORTED;
+  if (!surg__dtype_is_int(t->dtype) && t->dtype != SURG_BOOL) return SURG_EUNSUPPORTED;
+  if (count) *count = (size_t)t->count;
+  if (t->count > cap) return SURG_ELIMIT;
   unsigned bits = surg__dtype_bits(t->dtype);
   assert(bits > 0);
   uint8_t packed[CHUNK];
@@ -210,16 +220,17 @@ int64_t surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap) {
   uint64_t done = 0;
   for (uint64_t offset = 0; offset < t->bytes;) {
     size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
-    if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return -1;
+    const surg_status s = surg_tensor_read(t, offset, packed, n);
+    if (s != SURG_OK) return s;
     uint64_t here = (uint64_t)n * 8 / bits;
     if (here > t->count - done) here = t->count - done;
     assert(here <= CHUNK * 4); /* 2-bit elements unpack to one byte each */
     surg__unpack(t->dtype, here, packed, elements);
-    if (!widen(t->dtype, elements, (size_t)here, out + done)) return -1;
+    if (!widen(t->dtype, elements, (size_t)here, out + done)) return SURG_EUNSUPPORTED;
     done += here;
     offset += n;
   }
-  return (int64_t)t->count;
+  return SURG_OK;
 }
 
 static double real_at(int dtype, const uint8_t *p) {

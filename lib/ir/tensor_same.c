@@ -58,9 +58,7 @@ static bool same_form(const surg_tensor *a, const surg_tensor *b) {
 
 /* Returns the strings of a string tensor; an error if they cannot be read. */
 static surg_status strings_of(const surg_tensor *t, const surg_str **out) {
-  *out = surg_tensor_strings(t);
-  if (*out || !t->count) return SURG_OK;
-  return t->model->status != SURG_OK ? t->model->status : SURG_EUNSUPPORTED;
+  return surg_tensor_strings(t, out);
 }
 
 static surg_status hash_strings(const surg_tensor *t, uint64_t *h) {

@@ -76,8 +76,9 @@ size_t surg_type_rank(const surg_type *t) {
   return t && t->has_rank ? t->rank : 0;
 }
 
-surg_dim surg_type_dim(const surg_type *t, size_t i) {
-  return t && t->has_rank && i < t->rank ? t->dims[i] : (surg_dim){-1, NULL, NULL};
+const surg_dim *surg_type_dim(const surg_type *t, size_t i) {
+  static const surg_dim unknown = {-1, NULL, NULL};
+  return t && t->has_rank && i < t->rank ? &t->dims[i] : &unknown;
 }
 
 const surg_type *surg_type_elem(const surg_type *t) {

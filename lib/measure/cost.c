@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arithmetic operations of one run of a node, from the inferred shapes of its inputs and
  * outputs. */
+#include "base/counted.h"
 #include "measure/measure.h"
 
 #include "base/dtype.h"
@@ -79,7 +80,7 @@ static bool dim(const surg_type *t, int i, surg__amount *out) {
   const int rank = t ? (int)surg_type_rank(t) : 0;
   const int at = i < 0 ? i + rank : i;
   if (at < 0 || at >= rank) return false;
-  const surg_dim d = surg_type_dim(t, (size_t)at);
+  const surg_dim d = *surg_type_dim(t, (size_t)at);
   *out = (surg__amount){d.value >= 0 ? d.value : 0, d.value >= 0 ? NULL : d.expr};
   return d.value >= 0 || d.expr;
 }
@@ -414,7 +415,7 @@ static bool det(cost *c) {
 static bool constant_int(const cost *c, size_t i, int64_t otherwise, int64_t *out) {
   const surg_value *v = surg_node_input(c->n, i);
   *out = otherwise;
-  return !v || surg_tensor_read_ints(surg_value_constant(v), out, 1) == 1;
+  return !v || surg__read_ints(surg_value_constant(v), out, 1) == 1;
 }
 
 /* 5 * n * log2(n), the usual estimate for a fast Fourier transform of n points. */

@@ -4,6 +4,7 @@
  * lib/schema/steps.table has the same meaning for both. */
 #include <onnxsurg/onnxsurg.h>
 
+#include "base/counted.h"
 #include "base/dtype.h"
 #include "measure/measure.h"
 #include "schema/text.h"
@@ -88,7 +89,7 @@ static bool plain_indices(const surg_node *n, int64_t i) {
   const surg_tensor *t = surg_value_constant(v);
   int64_t values[SURG_LIMIT_FLOOR_INDICES];
   if (!t || surg_tensor_count(t) > SURG_LIMIT_FLOOR_INDICES) return false;
-  const int64_t count = surg_tensor_read_ints(t, values, SURG_LIMIT_FLOOR_INDICES);
+  const int64_t count = surg__read_ints(t, values, SURG_LIMIT_FLOOR_INDICES);
   for (int64_t k = 0; k < count; k++)
     if (values[k] < 0) return false;
   return count >= 0;

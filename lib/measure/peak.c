@@ -40,7 +40,7 @@ static bool bytes_of(const plan *p, const surg_value *v, uint64_t *out) {
   const size_t rank = surg_type_rank(t);
   for (size_t i = 0; i < rank; i++)
     if (rank > SURG_LIMIT_RANK ||
-        !surg_dim_eval(surg_type_dim(t, i), p->symbol_of, p->user, &dims[i]))
+        surg_dim_eval(surg_type_dim(t, i), p->symbol_of, p->user, &dims[i]) != SURG_OK)
       return false;
   return surg__dims_product(dims, rank, &count) &&
          surg__dtype_bytes(surg_type_dtype(t), count, out);

@@ -473,7 +473,7 @@ static bool declare_output(const mover *v, surg_graph *g, size_t i) {
       (said && (surg_type_get_kind(said) != SURG_TYPE_TENSOR || surg_type_has_rank(said))))
     return true;
   const size_t rank = surg_type_rank(t);
-  for (size_t k = 0; k < rank; k++) dims[k] = (surg_dim){.value = surg_type_dim(t, k).value};
+  for (size_t k = 0; k < rank; k++) dims[k] = (surg_dim){.value = surg_type_dim(t, k)->value};
   const surg_type *now = surg_type_tensor(v->m, surg_type_dtype(t), dims, rank);
   return now && surg_value_set_declared_type(o, now) == SURG_OK;
 }

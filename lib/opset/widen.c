@@ -142,7 +142,7 @@ static group *group_of(plan *p, bool output, size_t i) {
 
 static bool in_word(const surg_value *v) {
   surg_range r;
-  return surg_value_range(v, &r) && r.low >= INT32_MIN && r.high <= INT32_MAX;
+  return surg_value_range(v, &r) == SURG_OK && r.low >= INT32_MIN && r.high <= INT32_MAX;
 }
 
 /* Whether all values of a group fit 32 bits, and the result does not depend on the width. */

@@ -8,6 +8,10 @@ surg_model *surg_pass_model(const surg_pass_ctx *p) {
   return p ? p->run->model : NULL;
 }
 
+void *surg_pass_user(const surg_pass_ctx *p) {
+  return p ? p->pass->user : NULL;
+}
+
 surg_context *surg_pass_context(const surg_pass_ctx *p) {
   return p ? p->run->ctx : NULL;
 }
@@ -28,7 +32,8 @@ bool surg_pass_keeps_node(const surg_pass_ctx *p, const surg_node *n) {
 bool surg__run_late(surg__runner *r) {
   const surg__run_options *o = r->options;
   if (r->deadline && !r->timed_out && surg__os_now_ns() > r->deadline) r->timed_out = true;
-  if (!r->timed_out && o->cancel && o->cancel(o->cancel_user)) r->timed_out = r->cancelled = true;
+  if (!r->cancelled && ((o->cancel && o->cancel(o->cancel_user)) || surg__cancelled(r->ctx)))
+    r->timed_out = r->cancelled = true;
   return r->timed_out;
 }
 

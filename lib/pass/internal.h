@@ -16,6 +16,7 @@ typedef struct surg__plugin {
 typedef struct surg__entry {
   const surg_pass *pass;
   const char *origin; /* plugin name, or NULL */
+  surg_pass *copy;    /* `pass`, if it is a copy; owned */
 } surg__entry;
 
 struct surg_registry {
@@ -165,7 +166,7 @@ struct surg_pass_ctx {
 /* Checks that each name is a pass or `also` (NULL: none); else SURG_EUSAGE, located at `flag`. */
 surg_status surg__check_pass_names(const surg_registry *r, const char *flag,
                                    const char *const *names, size_t n, const char *also);
-/* Whether the deadline has passed; the result is recorded in r->timed_out. */
+/* Whether the deadline has passed or the user cancels; recorded in r->timed_out, r->cancelled. */
 bool surg__run_late(surg__runner *r);
 /* `pass "x"`, or `pass "x" of plugin "p"`, in one of the context's rotating buffers. */
 const char *surg__pass_title(surg__runner *r, const surg_pass *pass);

@@ -146,7 +146,7 @@ const char *surg__option_fallback(surg__arena *arena, const surg_option *opt, su
 
 /* The value of an option. A pass that reads an option it does not declare is faulty: the runner
  * reports it when the pass returns. */
-static const surg__optval *option(const surg_pass_ctx *p, const char *name, surg_option_kind kind) {
+static const surg__optval *option(const surg_pass_ctx *p, const char *name, int32_t kind) {
   if (!p || !name) return NULL;
   for (size_t i = 0; i < p->pass->option_count; i++)
     if (strcmp(p->pass->options[i].name, name) == 0 && p->pass->options[i].kind == kind)

@@ -298,7 +298,7 @@ static surg_status group(parser *ps, const char *at, const char *word, surg__pip
 }
 
 static surg_status repeat(parser *ps, const char *at, surg__pipeline_step *step) {
-  static const surg_option max = {"max", SURG_OPTION_INT, NULL, "most rounds"};
+  static const surg_option max = SURG_OPTION(INT, "max", NULL, "most rounds");
   surg__optval value = {.i = DEFAULT_ROUNDS};
   surg_status s = options(ps, &max, 1, "repeat", NULL, &value);
   if (s) return s;
@@ -308,7 +308,7 @@ static surg_status repeat(parser *ps, const char *at, surg__pipeline_step *step)
 }
 
 static surg_status guard(parser *ps, const char *at, surg__pipeline_step *step) {
-  static const surg_option size = {"size", SURG_OPTION_BOOL, NULL, "judge the file's size, too"};
+  static const surg_option size = SURG_OPTION(BOOL, "size", NULL, "judge the file's size, too");
   surg__optval value = {0};
   surg_status s = options(ps, &size, 1, "guard", NULL, &value);
   step->size = value.i != 0;
@@ -320,7 +320,7 @@ static surg_status allow(parser *ps, const char *at, surg__pipeline_step *step) 
   surg__optval given[SURG_COUNT(classes)] = {{0}};
   size_t n = 0;
   for (int e = SURG_EXACT; e <= SURG_LOSSY; e++)
-    classes[e] = (surg_option){surg__exactness_name((surg_exactness)e), SURG_OPTION_BOOL, NULL, ""};
+    classes[e] = (surg_option)SURG_OPTION(BOOL, surg__exactness_name((surg_exactness)e), NULL, "");
   surg_status s = options(ps, classes, SURG_COUNT(classes), "allow", NULL, given);
   for (int e = SURG_EXACT; e <= SURG_LOSSY; e++) {
     if (!given[e].i) continue;

@@ -15,7 +15,19 @@ typedef struct plugin_info {
   uint16_t abi_major, abi_minor;
   const char *name, *version;
   surg_status (*init)(const surg_api *api, surg_registry *registry);
+  uint64_t source;
+  const uint32_t *layout;
+  size_t layout_count;
 } plugin_info;
+
+/* The layout of the public structs, as in plugin.h. */
+static const uint32_t own_layout[] = {SURG_ABI_LAYOUT};
+static const struct {
+  size_t at; /* index of its size in the layout */
+  const char *name;
+} own_structs[] = {SURG_ABI_STRUCTS};
+
+#define LAYOUT_MOST 4096u /* entries of a layout that a plugin may give */
 
 typedef const plugin_info *(*entry_fn)(void);
 
@@ -44,6 +56,42 @@ static surg_status check_file(surg_context *ctx, const char *path) {
   return st.regular ? SURG_OK : refuse(ctx, path, "not a regular file");
 }
 
+/* A number for declarations and layout together (FNV-1a). */
+static uint64_t fingerprint(uint64_t source, const uint32_t *layout, size_t count) {
+  uint64_t h = source;
+  for (size_t i = 0; i < count; i++) h = (h ^ layout[i]) * UINT64_C(0x100000001b3);
+  return h;
+}
+
+/* The first struct whose layout differs from that of the program, or NULL. */
+static const char *differing(const plugin_info *info) {
+  const char *name = NULL;
+  if (info->layout_count != SURG_COUNT(own_layout)) return NULL;
+  for (size_t i = 0, k = 0; i < SURG_COUNT(own_layout); i++) {
+    if (k < SURG_COUNT(own_structs) && own_structs[k].at == i) name = own_structs[k++].name;
+    if (info->layout[i] != own_layout[i]) return name;
+  }
+  return NULL;
+}
+
+/* Until version 1.0 a plugin must have been compiled with the declarations of the program. */
+static surg_status check_fingerprint(surg_context *ctx, const char *path, const plugin_info *info) {
+  if (!info->layout || info->layout_count > LAYOUT_MOST)
+    return refuse(ctx, path, "its description has no layout of structs");
+  const uint64_t own = fingerprint(SURG_ABI_SOURCE, own_layout, SURG_COUNT(own_layout));
+  const uint64_t its = fingerprint(info->source, info->layout, info->layout_count);
+  if (SURG_ABI_MAJOR > 0 || its == own) return SURG_OK;
+  const char *name = differing(info);
+  return surg__error(
+      ctx, SURG_EPLUGIN, path,
+      "cannot load plugin: built with headers of plugin interface %u.%u, fingerprint %016llx%s%s; "
+      "this program has %u.%u, fingerprint %016llx; rebuild the plugin with the headers of this "
+      "program",
+      info->abi_major, info->abi_minor, (unsigned long long)its,
+      name ? ", with another layout of struct " : "", name ? name : "", SURG_ABI_MAJOR,
+      SURG_ABI_MINOR, (unsigned long long)own);
+}
+
 static surg_status check_info(surg_context *ctx, const char *path, const plugin_info *info) {
   if (!info) return refuse(ctx, path, "surg_plugin() returned nothing");
   if (info->size < offsetof(plugin_info, name))
@@ -53,13 +101,16 @@ static surg_status check_info(surg_context *ctx, const char *path, const plugin_
       (SURG_ABI_MAJOR == 0 && info->abi_minor != SURG_ABI_MINOR))
     return surg__error(
         ctx, SURG_EPLUGIN, path,
-        "cannot load plugin: made for plugin interface %u.%u, this program has "
-        "%u.%u%s",
+        "cannot load plugin: built with headers of plugin interface %u.%u; this program has "
+        "%u.%u; %s",
         info->abi_major, info->abi_minor, SURG_ABI_MAJOR, SURG_ABI_MINOR,
-        info->abi_major != SURG_ABI_MAJOR     ? ""
-        : info->abi_minor > SURG_ABI_MINOR ? " (the plugin needs a newer onnxsurg)"
-                                           : " (rebuild the plugin)");
+        info->abi_major > SURG_ABI_MAJOR ||
+                (info->abi_major == SURG_ABI_MAJOR && info->abi_minor > SURG_ABI_MINOR)
+            ? "the plugin needs a newer onnxsurg"
+            : "rebuild the plugin with the headers of this program");
   if (info->size < sizeof *info) return refuse(ctx, path, "its description is too small");
+  const surg_status s = check_fingerprint(ctx, path, info);
+  if (s) return s;
   if (!info->name || !*info->name || !info->version)
     return refuse(ctx, path, "it has no name or no version");
   return info->init ? SURG_OK : refuse(ctx, path, "it has no init function");

@@ -4,6 +4,7 @@
 #include "pass/internal.h"
 
 static void registry_free(surg_context *ctx, surg_registry *r) {
+  for (size_t i = 0; i < r->passes.count; i++) surg__free(ctx, r->passes.items[i].copy);
   surg__vec_free(ctx, &r->passes);
   surg__vec_free(ctx, &r->presets);
   surg__vec_free(ctx, &r->plugins);
@@ -100,7 +101,6 @@ static const char *pass_fault(surg_registry *r, const surg_pass *pass) {
   if ((unsigned)pass->exactness > SURG_LOSSY) return "its exactness is not known";
   if (((pass->needs & ~SURG_TAKES_DEFECTS) | pass->keeps) & ~(SURG_FACT_SORTED | SURG_FACT_TYPES))
     return "it names facts that are not known";
-  if (pass->option_count && !pass->options) return "it counts options and lists none";
   for (size_t i = 0; i < pass->option_count; i++) {
     const char *fault = option_fault(r, pass, i);
     if (fault) return fault;
@@ -115,16 +115,62 @@ static surg_status refuse(surg_registry *r, const surg_pass *pass, bool named, c
                      surg__q(r->ctx, named ? pass->name : "?"), fault);
 }
 
+/* Sizes of the structs of version 0.9, the smallest that are accepted. */
+#define PASS_SIZE (offsetof(surg_pass, user) + sizeof(void *))
+#define OPTION_SIZE (offsetof(surg_option, help) + sizeof(const char *))
+
+/* The fault of the sizes of a pass and its options, or NULL. */
+static const char *size_fault(const surg_pass *pass) {
+  if (pass->size < PASS_SIZE) return "its struct is too small";
+  if (pass->option_count && !pass->options) return "it counts options and lists none";
+  const char *at = (const char *)pass->options;
+  for (size_t i = 0; i < pass->option_count; i++) {
+    const surg_option *o = (const surg_option *)(const void *)at;
+    if (o->size < OPTION_SIZE) return "the struct of an option is too small";
+    if (o->size != pass->options->size) return "its options are of different sizes";
+    at += o->size;
+  }
+  return NULL;
+}
+
+/* The pass and its options with the sizes that this library has, for a plugin that was compiled
+ * with other headers. One heap block; NULL: out of memory. */
+static surg_pass *adapt(surg_registry *r, const surg_pass *pass) {
+  size_t n;
+  if (!surg__mul(pass->option_count, sizeof(surg_option), &n) || !surg__add(n, sizeof *pass, &n))
+    return NULL;
+  surg_pass *copy = surg__alloc(r->ctx, n);
+  if (!copy) return NULL;
+  surg__struct_in(copy, sizeof *copy, pass);
+  surg_option *options = (surg_option *)(void *)(copy + 1);
+  for (size_t i = 0; i < pass->option_count; i++)
+    surg__struct_in(&options[i], sizeof *options,
+                    (const char *)pass->options + i * pass->options->size);
+  copy->size = sizeof *copy;
+  copy->options = options;
+  return copy;
+}
+
+static bool same_sizes(const surg_pass *pass) {
+  return pass->size == sizeof *pass &&
+         (!pass->option_count || pass->options->size == sizeof *pass->options);
+}
+
 surg_status surg_registry_add_pass(surg_registry *r, const surg_pass *pass) {
   if (!r) return SURG_EUSAGE;
   if (!pass) return refuse(r, pass, false, "there is no struct");
-  if (pass->size < sizeof *pass) return refuse(r, pass, false, "its struct is too small");
-  const char *fault = pass_fault(r, pass);
-  if (fault) return refuse(r, pass, pass->name != NULL, fault);
-  if (taken(r, pass->name)) return refuse(r, pass, true, "the name is in use");
-  surg__entry e = {pass, r->origin};
-  if (!surg__vec_push(r->ctx, &r->passes, e)) return refuse(r, pass, true, surg__opt_nomem);
-  return SURG_OK;
+  const char *fault = size_fault(pass);
+  if (fault) return refuse(r, pass, false, fault);
+  surg__entry e = {pass, r->origin, same_sizes(pass) ? NULL : adapt(r, pass)};
+  if (!same_sizes(pass) && !e.copy) return refuse(r, pass, false, surg__opt_nomem);
+  if (e.copy) e.pass = e.copy;
+  fault = pass_fault(r, e.pass);
+  if (!fault && taken(r, e.pass->name)) fault = "the name is in use";
+  if (!fault && !surg__vec_push(r->ctx, &r->passes, e)) fault = surg__opt_nomem;
+  if (!fault) return SURG_OK;
+  const surg_status s = refuse(r, e.pass, e.pass->name != NULL, fault);
+  surg__free(r->ctx, e.copy);
+  return s;
 }
 
 surg_status surg__register_preset(surg_registry *r, const surg__preset *preset) {

@@ -93,7 +93,7 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
     return misbehaved(r, p->pass, "returned no result that there is");
   if (result == SURG_PASS_UNCHANGED && changed)
     return misbehaved(r, p->pass, "reported no change, and changed the model");
-  if (changed && !p->pass->interface && interface_of(r) != interface)
+  if (changed && !p->pass->changes_interface && interface_of(r) != interface)
     return misbehaved(r, p->pass,
                       "changed inputs or outputs of the model and does not declare that it may");
   return SURG_OK;
@@ -118,10 +118,10 @@ static bool prints(const surg__runner *r, const surg_pass *pass, bool changed) {
 
 /* The class of what the pass did in this call; `needed`: of the part that requires consent. */
 static surg_exactness used_now(const surg_pass_ctx *p) {
-  return p->told_used ? p->used : p->pass->exactness;
+  return p->told_used ? p->used : (surg_exactness)p->pass->exactness;
 }
 static surg_exactness needed(const surg_pass_ctx *p) {
-  return p->told_used ? p->needs : p->pass->exactness;
+  return p->told_used ? p->needs : (surg_exactness)p->pass->exactness;
 }
 
 static surg_status without_consent(surg_pass_ctx *p) {
@@ -129,6 +129,15 @@ static surg_status without_consent(surg_pass_ctx *p) {
   return surg__error(p->run->ctx, SURG_EINVALID, surg_model_path(p->run->model),
                      "%s: its changes are of class %s; they need --allow %s",
                      surg__pass_title(p->run, p->pass), class, class);
+}
+
+/* The run is over time, or the user cancelled it. */
+static surg_status stopped(surg__runner *r, const surg_pass *pass) {
+  if (r->cancelled)
+    return surg__error(r->ctx, SURG_ECANCELLED, surg_model_path(r->model),
+                       "cancelled in pass \"%s\"", pass->name);
+  return surg__error(r->ctx, SURG_ELIMIT, surg_model_path(r->model),
+                     "out of time in pass \"%s\" (--timeout)", pass->name);
 }
 
 static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool changed,
@@ -150,10 +159,7 @@ static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool change
     s = surg__check_after(r, pass);
     if (s) return s;
   }
-  if (surg__run_late(r))
-    return surg__error(r->ctx, SURG_ELIMIT, surg_model_path(r->model), "%s in pass \"%s\"%s",
-                       r->cancelled ? "cancelled" : "out of time", pass->name,
-                       r->cancelled ? "" : " (--timeout)");
+  if (surg__run_late(r)) return stopped(r, pass);
   if (r->options->print && prints(r, pass, changed))
     r->options->print(r->options->print_user, pass->name, r->model);
   return SURG_OK;
@@ -263,7 +269,7 @@ static surg_status try_pass(surg__runner *r, const surg__pipeline_step *step, bo
 static surg_status admit_pass(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
   const surg__run_options *o = r->options;
   bool keep = true;
-  if (o->trial && (o->trial_all || step->pass->interface)) {
+  if (o->trial && (o->trial_all || step->pass->changes_interface)) {
     const surg_status s = try_pass(r, step, &keep);
     if (s) return s;
   }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/counted.h"
 #include "base/dtype.h"
 #include "infer/infer.h"
 #include "probe/probe.h"
@@ -168,7 +169,7 @@ static bool make_constant(surg_node *n, size_t i) {
   const surg_type *t = surg_value_declared_type(v);
   int64_t dims[16];
   if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_rank(t) > 16) return false;
-  for (size_t k = 0; k < surg_type_rank(t); k++) dims[k] = surg_type_dim(t, k).value;
+  for (size_t k = 0; k < surg_type_rank(t); k++) dims[k] = surg_type_dim(t, k)->value;
   surg_tensor *ones =
       make_tensor(surg_graph_model(g), surg_type_dtype(t), dims, surg_type_rank(t), NULL, 0);
   surg_value *c = ones ? surg_graph_constant(g, n, NULL, ones) : NULL;
@@ -224,14 +225,14 @@ static bool retype(surg_node *n, size_t i, int dtype) {
   surg_value *v = surg_node_input(n, i);
   const surg_tensor *c = surg_value_constant(v);
   if (c) {
-    int64_t ints[64], count = surg_tensor_read_ints(c, ints, SURG_COUNT(ints));
+    int64_t ints[64], count = surg__read_ints(c, ints, SURG_COUNT(ints));
     surg_tensor *t = make_tensor(m, dtype, surg_tensor_dims(c), surg_tensor_rank(c), ints, count);
     return t && surg_value_set_initializer(v, t) == SURG_OK;
   }
   const surg_type *t = surg_value_declared_type(v);
   surg_dim dims[16];
   if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_rank(t) > 16) return false;
-  for (size_t k = 0; k < surg_type_rank(t); k++) dims[k] = surg_type_dim(t, k);
+  for (size_t k = 0; k < surg_type_rank(t); k++) dims[k] = *surg_type_dim(t, k);
   t = surg_type_tensor(m, dtype, dims, surg_type_rank(t));
   return surg_value_set_declared_type(v, t) == SURG_OK;
 }
@@ -309,7 +310,7 @@ static bool set_open(surg_model *m, int64_t which) {
     surg_dim dims[8] = {{0}};
     if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_rank(t) > 8) continue;
     for (size_t k = 0; k < surg_type_rank(t); k++) {
-      dims[k] = surg_type_dim(t, k);
+      dims[k] = *surg_type_dim(t, k);
       if (k && which < 2) continue;
       dims[k] = (surg_dim){.value = -1, .param = names[k]};
       any = true;

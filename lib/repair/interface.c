@@ -36,7 +36,7 @@ surg_status surg__repair_put_interface(surg_model *m, surg__buf *out) {
     put_head(out, false, surg_value_name(v), dtype_of(t));
     for (size_t k = 0; dtype_of(t) && k < surg_type_rank(t); k++)
       if (!surg_value_is_initializer(v))
-        surg__buf_printf(out, ",%lld", (long long)surg_type_dim(t, k).value);
+        surg__buf_printf(out, ",%lld", (long long)surg_type_dim(t, k)->value);
     if (t && !dtype_of(t)) surg__buf_printf(out, ",kind %d", (int)surg_type_get_kind(t));
     surg__buf_putc(out, '\n');
   }

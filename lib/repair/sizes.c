@@ -17,7 +17,7 @@
 static int64_t guess_of(const surg_type *t, size_t axis) {
   size_t open = 0;
   if (axis == 0 && surg_type_rank(t) > 1) return BATCH;
-  for (size_t i = 1; i < surg_type_rank(t); i++) open += surg_type_dim(t, i).value < 0;
+  for (size_t i = 1; i < surg_type_rank(t); i++) open += surg_type_dim(t, i)->value < 0;
   return surg_type_rank(t) == 4 && open >= 2 ? SIDE : LENGTH;
 }
 
@@ -57,7 +57,7 @@ static bool size_of(const surg__sizes *given, const char *name, int64_t *out) {
  * "input.axis". */
 static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   const surg_type *t = surg_value_declared_type(v);
-  const surg_dim d = surg_type_dim(t, axis);
+  const surg_dim d = *surg_type_dim(t, axis);
   const char *symbol = d.param && *d.param ? d.param : NULL;
   int64_t size = f->ones ? 1 : guess_of(t, axis);
   surg__buf place;

@@ -88,8 +88,9 @@ static surg_status make_tensor(surg_context *ctx, surg__maker *m, const surg_typ
   bool open = false;
   const bool also = surg_type_has_rank(m->also) && surg_type_rank(m->also) == rank;
   for (size_t i = 0; i < rank; i++) {
-    surg_dim d = surg_type_dim(type, i);
-    if (d.value < 0 && also && surg_type_dim(m->also, i).value >= 0) d = surg_type_dim(m->also, i);
+    surg_dim d = *surg_type_dim(type, i);
+    if (d.value < 0 && also && surg_type_dim(m->also, i)->value >= 0)
+      d = *surg_type_dim(m->also, i);
     dims[i] = d.value >= 0 ? d.value : m->size;
     if (d.value < 0 && d.param && m->dim_of) (void)m->dim_of(m->user, d.param, &dims[i]);
     open |= d.value < 0;

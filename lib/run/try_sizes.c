@@ -66,7 +66,7 @@ surg_status surg_model_runs_at(surg_model *m, const char *const *symbols, const 
 static bool axis_of(const surg_type *t, const char *symbol, uint32_t *axis) {
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR) return false;
   for (uint32_t i = 0; i < surg_type_rank(t); i++) {
-    const char *param = surg_type_dim(t, i).param;
+    const char *param = surg_type_dim(t, i)->param;
     if (!param || strcmp(param, symbol) != 0) continue;
     *axis = i;
     return true;

@@ -128,11 +128,12 @@ surg_dim surg__expr_dim(const surg_expr *e) {
 typedef struct binding {
   surg_symbol_fn fn;
   void *user;
+  bool overflow; /* a result exceeded int64 */
 } binding;
 
-static bool evaluate(const binding *s, const surg_expr *e, int64_t *out);
+static bool evaluate(binding *s, const surg_expr *e, int64_t *out);
 
-static bool evaluate_symbol(const binding *s, const surg_expr *e, int64_t *out) {
+static bool evaluate_symbol(binding *s, const surg_expr *e, int64_t *out) {
   const bool anonymous = e->symbol == SURG__SYMBOL_ANONYMOUS;
   if (!s->fn(s->user, anonymous ? NULL : e->name, e->value, e->axis, out)) return false;
   if (*out % e->divisor) return false;
@@ -140,14 +141,20 @@ static bool evaluate_symbol(const binding *s, const surg_expr *e, int64_t *out) 
   return true;
 }
 
-static bool evaluate_div(const binding *s, const surg_expr *e, int64_t *out) {
+static bool evaluate_div(binding *s, const surg_expr *e, int64_t *out) {
   int64_t a, b;
   if (!evaluate(s, e->args[0], &a) || !evaluate(s, e->args[1], &b) || b < 1) return false;
   *out = surg__floor_div(a, b);
   return true;
 }
 
-static bool evaluate(const binding *s, const surg_expr *e, int64_t *out) {
+/* Records an overflow; false. */
+static bool too_large(binding *s) {
+  s->overflow = true;
+  return false;
+}
+
+static bool evaluate(binding *s, const surg_expr *e, int64_t *out) {
   int64_t v;
   if (e->kind == SURG__EXPR_SYM) return evaluate_symbol(s, e, out);
   if (e->kind == SURG__EXPR_DIV) return evaluate_div(s, e, out);
@@ -155,9 +162,9 @@ static bool evaluate(const binding *s, const surg_expr *e, int64_t *out) {
   for (uint16_t i = 0; i < e->n; i++) {
     if (!evaluate(s, e->args[i], &v)) return false;
     if (e->kind == SURG__EXPR_PROD) {
-      if (!surg__mul_i64(*out, v, out)) return false;
+      if (!surg__mul_i64(*out, v, out)) return too_large(s);
     } else if (e->kind == SURG__EXPR_SUM) {
-      if (!surg__mul_i64(v, e->coeffs[i], &v) || !surg__add_i64(*out, v, out)) return false;
+      if (!surg__mul_i64(v, e->coeffs[i], &v) || !surg__add_i64(*out, v, out)) return too_large(s);
     } else if (i == 0 || (e->kind == SURG__EXPR_MIN ? v < *out : v > *out)) {
       *out = v;
     }
@@ -165,47 +172,49 @@ static bool evaluate(const binding *s, const surg_expr *e, int64_t *out) {
   return true;
 }
 
-bool surg_dim_eval(surg_dim dim, surg_symbol_fn symbol_of, void *user, int64_t *out) {
-  const binding s = {symbol_of, user};
-  if (!out) return false;
-  if (dim.value >= 0 || !dim.expr) {
-    *out = dim.value;
-    return dim.value >= 0;
+surg_status surg_dim_eval(const surg_dim *dim, surg_symbol_fn symbol_of, void *user, int64_t *out) {
+  binding s = {symbol_of, user, false};
+  if (!dim || !out) return SURG_EUSAGE;
+  if (dim->value >= 0 || !dim->expr) {
+    *out = dim->value;
+    return dim->value >= 0 ? SURG_OK : SURG_ENOTFOUND;
   }
-  return symbol_of && evaluate(&s, dim.expr, out);
+  if (symbol_of && evaluate(&s, dim->expr, out)) return SURG_OK;
+  return s.overflow ? SURG_ELIMIT : SURG_ENOTFOUND;
 }
 
 /* --- the public calls --- */
 
-const char *surg_dim_text(surg_model *m, surg_dim dim) {
+const char *surg_dim_text(surg_model *m, const surg_dim *dim) {
   surg__buf b;
-  if (!m || m->status != SURG_OK) return NULL;
-  if (dim.value < 0 && !dim.expr && !(dim.param && *dim.param)) return "?";
+  if (!m || !dim || m->status != SURG_OK) return NULL;
+  if (dim->value < 0 && !dim->expr && !(dim->param && *dim->param)) return "?";
   surg__buf_init(&b, m->ctx);
-  if (dim.value >= 0)
-    surg__buf_printf(&b, "%lld", (long long)dim.value);
-  else if (dim.expr)
-    surg__expr_print(&b, dim.expr);
-  else if (plain(dim.param))
-    surg__buf_puts(&b, dim.param);
+  if (dim->value >= 0)
+    surg__buf_printf(&b, "%lld", (long long)dim->value);
+  else if (dim->expr)
+    surg__expr_print(&b, dim->expr);
+  else if (plain(dim->param))
+    surg__buf_puts(&b, dim->param);
   else
-    quoted(&b, dim.param);
+    quoted(&b, dim->param);
   const char *text = b.failed ? NULL : surg__intern(m, b.p, b.n);
   surg__buf_free(&b);
   return text;
 }
 
-bool surg_dim_equal(surg_dim a, surg_dim b) {
-  if (a.value >= 0 || b.value >= 0) return a.value == b.value;
-  if (a.expr && b.expr) return a.expr == b.expr;
-  return a.param && b.param && !strcmp(a.param, b.param);
+bool surg_dim_equal(const surg_dim *a, const surg_dim *b) {
+  if (!a || !b) return false;
+  if (a->value >= 0 || b->value >= 0) return a->value == b->value;
+  if (a->expr && b->expr) return a->expr == b->expr;
+  return a->param && b->param && !strcmp(a->param, b->param);
 }
 
-bool surg_dim_range(surg_dim dim, int64_t *low, int64_t *high) {
-  if (!low || !high) return false;
-  *low = dim.value >= 0 ? dim.value : dim.expr && dim.expr->lo > 0 ? dim.expr->lo : 0;
-  *high = dim.value >= 0 ? dim.value : dim.expr ? dim.expr->hi : INT64_MAX;
-  return dim.value >= 0 || dim.expr;
+bool surg_dim_range(const surg_dim *dim, int64_t *low, int64_t *high) {
+  if (!dim || !low || !high) return false;
+  *low = dim->value >= 0 ? dim->value : dim->expr && dim->expr->lo > 0 ? dim->expr->lo : 0;
+  *high = dim->value >= 0 ? dim->value : dim->expr ? dim->expr->hi : INT64_MAX;
+  return dim->value >= 0 || dim->expr;
 }
 
 static const surg_expr *product_of(surg_model *m, const surg_dim *dims, size_t n) {

@@ -132,7 +132,7 @@ static surg__tri broadcasts(const surg_type *a, const surg_type *b) {
   const size_t n = surg_type_rank(a), m = surg_type_rank(b);
   surg__tri all = SURG__YES;
   for (size_t i = 1; i <= n && i <= m; i++) {
-    const int64_t x = surg_type_dim(a, n - i).value, y = surg_type_dim(b, m - i).value;
+    const int64_t x = surg_type_dim(a, n - i)->value, y = surg_type_dim(b, m - i)->value;
     if (x == 1 || y == 1 || surg_dim_equal(surg_type_dim(a, n - i), surg_type_dim(b, m - i)))
       continue;
     if (x >= 0 && y >= 0 && x != y) return SURG__NO;
@@ -172,8 +172,8 @@ static surg__tri same_shape(const surg_type *a, const surg_type *b) {
   if (surg_type_rank(a) != surg_type_rank(b)) return SURG__NO;
   surg__tri all = SURG__YES;
   for (size_t i = 0; i < surg_type_rank(a); i++) {
-    const surg_dim x = surg_type_dim(a, i), y = surg_type_dim(b, i);
-    if (surg_dim_equal(x, y)) continue;
+    const surg_dim x = *surg_type_dim(a, i), y = *surg_type_dim(b, i);
+    if (surg_dim_equal(&x, &y)) continue;
     if (x.value >= 0 && y.value >= 0) return SURG__NO;
     all = SURG__UNSAID;
   }

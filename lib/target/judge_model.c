@@ -75,7 +75,7 @@ static void judge_inputs(walk *w) {
     if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue;
     bool open = !surg_type_has_rank(t);
     for (size_t k = w->t->dynamic == SURG__D_BATCH; !open && k < surg_type_rank(t); k++)
-      open = surg_type_dim(t, k).value < 0;
+      open = surg_type_dim(t, k)->value < 0;
     if (!open) continue;
     surg__buf_printf(&w->text, "input %s has a size that is not fixed",
                      surg__q(w->t->ctx, surg_value_name(v)));

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/context.h"
+#include "base/counted.h"
 #include "ir/ir.h"
 #include "target/judge.h"
 
@@ -80,7 +81,7 @@ static bool fits_rows(surg__judge *j) {
     const surg_value *v = surg__judge_formal(j, j->f->row.items[i], false);
     const surg_tensor *c = v ? surg_value_constant(v) : NULL;
     int64_t items[64];
-    const int64_t n = c ? surg_tensor_read_ints(c, items, SURG_COUNT(items)) : -1;
+    const int64_t n = c ? surg__read_ints(c, items, SURG_COUNT(items)) : -1;
     for (int64_t k = 1; k < n; k++) {
       if (items[k - 1] < INT64_MAX && items[k] == items[k - 1] + 1) continue;
       surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s are not consecutive",
@@ -96,8 +97,8 @@ static bool fits_rows(surg__judge *j) {
 static int64_t elements_of(const surg__judge *j, const surg_value *v, int64_t *out, size_t cap) {
   surg_elem elems[64];
   const surg_tensor *c = surg__judge_elements(j, v);
-  if (c) return surg_tensor_read_ints(c, out, cap);
-  const int64_t n = surg_value_elements(v, elems, SURG_COUNT(elems));
+  if (c) return surg__read_ints(c, out, cap);
+  const int64_t n = surg__known_elements(v, elems, SURG_COUNT(elems));
   for (int64_t i = 0; i < n; i++) {
     if (!elems[i].known || (size_t)i >= cap) return -1;
     out[i] = elems[i].value;
@@ -133,7 +134,7 @@ static bool fits_known(surg__judge *j) {
     const surg_value *v = surg__judge_formal(j, want->name, false);
     const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
     int64_t items[SPAN_ELEMENTS];
-    const int64_t n = c ? surg_tensor_read_ints(c, items, SURG_COUNT(items)) : 0;
+    const int64_t n = c ? surg__read_ints(c, items, SURG_COUNT(items)) : 0;
     if (n < 0)
       surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the elements of %s are not known",
                          surg__judge_name(j, v));
@@ -167,8 +168,8 @@ static bool fits_axes(surg__judge *j) {
     if (!v || (t && (axis < 0 || axis >= rank))) continue;
     int64_t low = 0, high = INT64_MAX;
     if (t) surg_dim_range(surg_type_dim(t, (size_t)axis), &low, &high);
-    if (t && surg_type_dim(t, (size_t)axis).value >= 0)
-      low = high = surg_type_dim(t, (size_t)axis).value;
+    if (t && surg_type_dim(t, (size_t)axis)->value >= 0)
+      low = high = surg_type_dim(t, (size_t)axis)->value;
     if (low >= want->low && high <= want->high) continue;
     const bool never = high < want->low || low > want->high;
     surg__judge_object(j, never ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_RANGE, v,
@@ -185,7 +186,7 @@ static bool fits_axes(surg__judge *j) {
 static bool same_shape(const surg_type *a, const surg_type *b, size_t rest) {
   if (surg_type_rank(a) != surg_type_rank(b)) return false;
   for (size_t i = 0; i + rest < surg_type_rank(a); i++) {
-    const surg_dim x = surg_type_dim(a, i), y = surg_type_dim(b, i);
+    const surg_dim x = *surg_type_dim(a, i), y = *surg_type_dim(b, i);
     const bool symbols = x.value < 0 && y.value < 0 && x.param && y.param;
     if (symbols ? strcmp(x.param, y.param) != 0 : x.value < 0 || x.value != y.value) return false;
   }
@@ -214,7 +215,7 @@ static bool fits_same(surg__judge *j) {
 static bool other_shape(const surg_type *a, const surg_type *b) {
   if (surg_type_rank(a) != surg_type_rank(b)) return true;
   for (size_t i = 0; i < surg_type_rank(a); i++) {
-    const int64_t x = surg_type_dim(a, i).value, y = surg_type_dim(b, i).value;
+    const int64_t x = surg_type_dim(a, i)->value, y = surg_type_dim(b, i)->value;
     if (x >= 0 && y >= 0 && x != y) return true;
   }
   return false;
@@ -238,7 +239,7 @@ static bool fits_shaped(surg__judge *j) {
 /* The dimension of `t` at axis i after it is padded to `rank` axes with leading ones. */
 static int64_t padded(const surg_type *t, size_t rank, size_t i) {
   const size_t first = rank - surg_type_rank(t);
-  return i < first ? 1 : surg_type_dim(t, i - first).value;
+  return i < first ? 1 : surg_type_dim(t, i - first)->value;
 }
 
 /* Whether `b`, from axis i on, equals `y` up to some axis and has size 1 after it. Unknown sizes
@@ -247,7 +248,7 @@ static bool equal_then_ones(const surg_type *b, const surg_type *y, size_t i) {
   const size_t rank = surg_type_rank(y);
   bool ones = false;
   for (; i < rank; i++) {
-    const int64_t have = padded(b, rank, i), want = surg_type_dim(y, i).value;
+    const int64_t have = padded(b, rank, i), want = surg_type_dim(y, i)->value;
     if (have < 0 || (!ones && (want < 0 || have == want))) continue;
     if (have != 1) return false;
     ones = true;
@@ -260,7 +261,7 @@ static size_t repeated(const surg_type *b, const surg_type *y, size_t *first, si
   const size_t rank = surg_type_rank(y);
   size_t n = 0;
   for (size_t i = 0; i < rank; i++) {
-    if (padded(b, rank, i) != 1 || surg_type_dim(y, i).value <= 1) continue;
+    if (padded(b, rank, i) != 1 || surg_type_dim(y, i)->value <= 1) continue;
     if (!n++) *first = i;
     *last = i;
   }
@@ -272,7 +273,7 @@ static bool repeats(const surg_type *b, const surg_type *y, surg__tspread how) {
   size_t first = 0, last = 0;
   const size_t n = repeated(b, y, &first, &last);
   if (how != SURG__S_PLANES) return n == 0 || (n == 1 && (how == SURG__S_ONCE || first <= 1));
-  return rank >= 4 && n == 2 && first == rank - 2 && surg_type_dim(y, 0).value <= 1;
+  return rank >= 4 && n == 2 && first == rank - 2 && surg_type_dim(y, 0)->value <= 1;
 }
 
 static bool spreads(const surg_type *b, const surg_type *y, surg__tspread how) {
@@ -281,10 +282,10 @@ static bool spreads(const surg_type *b, const surg_type *y, surg__tspread how) {
   if (how >= SURG__S_ONCE) return repeats(b, y, how);
   if (how == SURG__S_LAST) return equal_then_ones(b, y, rank - surg_type_rank(b));
   if (rank == 0) return true;
-  const int64_t front = padded(b, rank, 0), want = surg_type_dim(y, 0).value;
+  const int64_t front = padded(b, rank, 0), want = surg_type_dim(y, 0)->value;
   if (how == SURG__S_SINGLE) {
     for (size_t i = 2; i < surg_type_rank(b); i++)
-      if (surg_type_dim(b, i).value > 1) return false;
+      if (surg_type_dim(b, i)->value > 1) return false;
     return true;
   }
   if (how == SURG__S_CHANNEL) return front <= 1 && equal_then_ones(b, y, 1);
@@ -320,7 +321,7 @@ static bool fits_spreads(surg__judge *j) {
 
 static bool first_alone_open(const surg_type *t) {
   for (size_t i = 1; i < surg_type_rank(t); i++)
-    if (surg_type_dim(t, i).value < 0) return false;
+    if (surg_type_dim(t, i)->value < 0) return false;
   return true;
 }
 
@@ -339,7 +340,7 @@ static bool fits_dims(surg__judge *j) {
       j->f->batch && surg_node_input_count(j->n) ? surg_node_input(j->n, 0) : NULL;
   const surg_type *t = tensor_of(v);
   if (!v || (t && surg_type_rank(t) < 2)) return true; /* a vector has no batch dimension */
-  const int64_t have = t ? surg_type_dim(t, 0).value : -1;
+  const int64_t have = t ? surg_type_dim(t, 0)->value : -1;
   if (have == j->f->batch) return true;
   surg__judge_object(
       j, have >= 0 ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_RANGE, v,

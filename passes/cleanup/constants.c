@@ -164,8 +164,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"form", SURG_OPTION_STRING, "initializer", "store as: keep, initializer or node"},
-    {"inside", SURG_OPTION_BOOL, "false", "move external weights into the model"},
+    SURG_OPTION(STRING, "form", "initializer", "store as: keep, initializer or node"),
+    SURG_OPTION(BOOL, "inside", "false", "move external weights into the model"),
 };
 
 const surg_pass surg__pass_constants = {

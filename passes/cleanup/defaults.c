@@ -72,8 +72,8 @@ static bool window_ints(const surg_node *n, const char *name, int64_t *out, size
     return true;
   }
   for (size_t i = 0; kernel && i < axes; i++) {
-    if (surg_type_dim(x, i + 2).value < 1) return false;
-    out[i] = surg_type_dim(x, i + 2).value;
+    if (surg_type_dim(x, i + 2)->value < 1) return false;
+    out[i] = surg_type_dim(x, i + 2)->value;
   }
   return kernel;
 }
@@ -148,8 +148,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"drop", SURG_OPTION_LIST, NULL, "attributes to remove if equal to a default"},
-    {"write", SURG_OPTION_LIST, NULL, "attributes to write if absent"},
+    SURG_OPTION(LIST, "drop", NULL, "attributes to remove if equal to a default"),
+    SURG_OPTION(LIST, "write", NULL, "attributes to write if absent"),
 };
 
 const surg_pass surg__pass_defaults = {

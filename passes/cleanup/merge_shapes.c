@@ -12,6 +12,7 @@
  *
  * Needs sorted, types: nodes are visited in order. Keeps sorted. Exact. */
 #include "../util/give.h"
+#include "../util/numbers.h"
 #include "../util/table.h"
 
 #include <assert.h>
@@ -61,7 +62,7 @@ static void read_elements(const surg_node *n, surg_elem *e, size_t *count) {
   bool open = false;
   *count = 0;
   if (!tensor || !surg_type_static(type, NULL) || surg_type_dtype(type) == SURG_BOOL) return;
-  const int64_t n_elements = surg_value_elements(v, e, ELEMENTS);
+  const int64_t n_elements = numbers_known(v, e, ELEMENTS);
   for (int64_t i = 0; i < n_elements; i++) {
     if (!e[i].known && !e[i].expr) return;
     open = open || !e[i].known;

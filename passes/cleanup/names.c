@@ -129,7 +129,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"all", SURG_OPTION_BOOL, "false", "also rename nodes whose name is unique"},
+    SURG_OPTION(BOOL, "all", "false", "also rename nodes whose name is unique"),
 };
 
 const surg_pass surg__pass_names = {

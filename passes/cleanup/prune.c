@@ -158,7 +158,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"inputs", SURG_OPTION_BOOL, "false", "also remove unused inputs of the model"},
+    SURG_OPTION(BOOL, "inputs", "false", "also remove unused inputs of the model"),
 };
 
 const surg_pass surg__pass_prune = {
@@ -171,6 +171,6 @@ const surg_pass surg__pass_prune = {
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

@@ -335,9 +335,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"op", SURG_OPTION_LIST, NULL, "functions to inline: local.f+local.g (default: all)"},
-    {"once", SURG_OPTION_BOOL, "false", "only functions with one call or one node"},
-    {"spec", SURG_OPTION_LIST, NULL, "operators to replace by their standard function"},
+    SURG_OPTION(LIST, "op", NULL, "functions to inline: local.f+local.g (default: all)"),
+    SURG_OPTION(BOOL, "once", "false", "only functions with one call or one node"),
+    SURG_OPTION(LIST, "spec", NULL, "operators to replace by their standard function"),
 };
 
 const surg_pass surg__pass_inline = {

@@ -9,6 +9,7 @@
  * may be unknown. Needs sorted, types. Keeps sorted. Exact: the specification gives both the same
  * meaning. */
 #include "../util/each.h"
+#include "../util/numbers.h"
 
 #include <assert.h>
 
@@ -87,11 +88,11 @@ static bool is_zero(const surg_value *v) {
 /* Whether all elements of v are known and equal to the dimension `length`. */
 static bool all_are(const surg_value *v, surg_dim length) {
   surg_elem e[LENGTHS];
-  const int64_t n = v ? surg_value_elements(v, e, LENGTHS) : -1;
+  const int64_t n = v ? numbers_known(v, e, LENGTHS) : -1;
   assert(n <= LENGTHS);
   for (int64_t i = 0; i < n; i++) {
     const surg_dim one = {.value = e[i].known ? e[i].value : -1, .expr = e[i].expr};
-    if (!(e[i].known || e[i].expr) || !surg_dim_equal(one, length)) return false;
+    if (!(e[i].known || e[i].expr) || !surg_dim_equal(&one, &length)) return false;
   }
   return n > 0;
 }
@@ -104,7 +105,7 @@ static bool whole_length(const surg_node *n) {
   if (!x || !surg_type_has_rank(x) || surg_type_rank(x) != 3 ||
       surg_attr_ref(surg_node_attr(n, "layout")))
     return false;
-  const surg_dim length = surg_type_dim(x, surg_node_int(n, "layout", 0) == 1 ? 1 : 0);
+  const surg_dim length = *surg_type_dim(x, surg_node_int(n, "layout", 0) == 1 ? 1 : 0);
   if (all_are(lens, length)) return true;
   const surg_node *from = surg_value_producer(lens, NULL);
   const bool copies = from && surg_node_class(from) == SURG_OP_CLASS_BUILTIN &&

@@ -126,11 +126,11 @@ static int64_t parts_of(const surg_node *split) {
   if (sizes) {
     const surg_type *st = surg_value_type(sizes);
     if (!surg_type_has_rank(st)) return -1;
-    if (surg_type_rank(st) == 1) return surg_type_dim(st, 0).value;
+    if (surg_type_rank(st) == 1) return surg_type_dim(st, 0)->value;
     if (!numbers_one(sizes, &each) || each < 1) return -1;
   }
   if (!surg_type_has_rank(t) || axis < 0 || axis >= (int64_t)surg_type_rank(t)) return -1;
-  const int64_t d = surg_type_dim(t, (size_t)axis).value;
+  const int64_t d = surg_type_dim(t, (size_t)axis)->value;
   return d < 0 ? -1 : d / each + (d % each != 0);
 }
 

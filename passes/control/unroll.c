@@ -70,7 +70,7 @@ static int64_t scan_trips(const surg_node *n, size_t states) {
     int64_t axis = axes && i - states < count ? axes[i - states] : 0;
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) return -1;
-    const int64_t d = surg_type_dim(t, (size_t)axis).value;
+    const int64_t d = surg_type_dim(t, (size_t)axis)->value;
     if (d < 0 || (trips >= 0 && d != trips)) return -1;
     trips = d;
   }
@@ -402,7 +402,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"max-growth", SURG_OPTION_INT, "1000", "most nodes that one loop may add"},
+    SURG_OPTION(INT, "max-growth", "1000", "most nodes that one loop may add"),
 };
 
 const surg_pass surg__pass_unroll = {

@@ -413,14 +413,13 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *graph) {
 }
 
 static const surg_option options[] = {
-    {"max-growth", SURG_OPTION_INT, "0",
-     "bytes that one result may add to the file"},
-    {"max-bytes", SURG_OPTION_INT, "256MiB", "largest result of one node, in bytes"},
-    {"max-total", SURG_OPTION_INT, "4GiB", "most bytes added in total"},
-    {"max-work", SURG_OPTION_INT, "1GiB", "most scalar operations of one node"},
-    {"keep", SURG_OPTION_LIST, NULL, "names or operator types not to fold"},
-    {"dequantize", SURG_OPTION_BOOL, "false", "also DequantizeLinear of constants"},
-    {"fusable", SURG_OPTION_BOOL, "false", "keep patterns that runtimes fuse"},
+    SURG_OPTION(INT, "max-growth", "0", "bytes that one result may add to the file"),
+    SURG_OPTION(INT, "max-bytes", "256MiB", "largest result of one node, in bytes"),
+    SURG_OPTION(INT, "max-total", "4GiB", "most bytes added in total"),
+    SURG_OPTION(INT, "max-work", "1GiB", "most scalar operations of one node"),
+    SURG_OPTION(LIST, "keep", NULL, "names or operator types not to fold"),
+    SURG_OPTION(BOOL, "dequantize", "false", "also DequantizeLinear of constants"),
+    SURG_OPTION(BOOL, "fusable", "false", "keep patterns that runtimes fuse"),
 };
 
 const surg_pass surg__pass_fold = {

@@ -21,13 +21,13 @@ surg_tensor *fold_known_elements(const fold_state *f, const surg_value *v) {
   const size_t rank = surg_type_rank(type);
   surg_elem elems[NUMBERS];
   int64_t known[NUMBERS], dims[64];
-  if (rank > 64 || surg_value_elements(v, elems, (size_t)count) != (int64_t)count) return NULL;
+  if (rank > 64 || numbers_known(v, elems, (size_t)count) != (int64_t)count) return NULL;
   for (size_t i = 0; i < count; i++) {
     if (!elems[i].known) return NULL;
     known[i] = elems[i].value;
   }
   assert(rank <= 64 && count <= NUMBERS);
-  for (size_t i = 0; i < rank; i++) dims[i] = surg_type_dim(type, i).value;
+  for (size_t i = 0; i < rank; i++) dims[i] = surg_type_dim(type, i)->value;
   return numbers_tensor(f->model, surg_type_dtype(type), dims, rank, known, (size_t)count);
 }
 
@@ -40,7 +40,7 @@ static surg_dim dim_of(const surg_elem *e) {
 static bool at_least_one(surg_dim d) {
   int64_t low, high;
   if (d.value >= 0) return d.value > 0;
-  return surg_dim_range(d, &low, &high) && low >= 1;
+  return surg_dim_range(&d, &low, &high) && low >= 1;
 }
 
 /* The constant for element i of the target; false: unknown. *open: it is -1; *copy: it is a 0
@@ -52,7 +52,8 @@ static bool element(const surg_type *x, const surg_elem *e, size_t i, bool zero_
     /* Constants 0 and -1 have a special meaning in a target, so a computed one is not replaced. */
     return e->value > 0;
   }
-  *copy = zero_copies && i < surg_type_rank(x) && surg_dim_equal(dim_of(e), surg_type_dim(x, i));
+  const surg_dim d = dim_of(e);
+  *copy = zero_copies && i < surg_type_rank(x) && surg_dim_equal(&d, surg_type_dim(x, i));
   *open = !*copy;
   *out = *copy ? 0 : -1;
   return *copy || e->expr;
@@ -68,7 +69,7 @@ static bool target(const surg_type *x, const surg_elem *e, size_t n, bool zero_c
     bool open = false, copy = false;
     if (!element(x, &e[i], i, zero_copies, &out[i], &open, &copy)) return false;
     opens += open;
-    if (copy) rest_full = rest_full && at_least_one(surg_type_dim(x, i));
+    if (copy) rest_full = rest_full && at_least_one(*surg_type_dim(x, i));
   }
   return opens == 0 || (opens == 1 && rest_full);
 }
@@ -129,7 +130,7 @@ bool fold_reshape(fold_state *f, surg_node *n) {
   int64_t out[64];
   if (!s || surg_value_constant(s) || !type || !surg_type_has_rank(type)) return false;
   assert(surg_node_op(n) == SURG_OP_Reshape);
-  const int64_t count = surg_value_elements(s, elems, 64);
+  const int64_t count = numbers_known(s, elems, 64);
   const bool zero_copies = surg_node_int(n, "allowzero", 0) == 0;
   surg_node *producer = surg_value_producer(s, NULL);
   if (count < 1 || !producer || fold_keeps(f, n) || surg_node_sheltered(n) ||

@@ -130,7 +130,7 @@ static surg_pass_result read_shape(surg_pass_ctx *p, bound *b, const surg_type *
   b->rank = surg_type_rank(t);
   b->count = 1;
   for (size_t i = 0; i < b->rank; i++) {
-    b->dims[i] = surg_type_dim(t, i).value;
+    b->dims[i] = surg_type_dim(t, i)->value;
     if (b->dims[i] < 0 && b->rank == 1) b->dims[i] = (int64_t)b->given;
     if (b->dims[i] < 0)
       return refuse(p, b, "the shape of the input is not static", "; see the pass freeze");
@@ -167,10 +167,10 @@ static surg_pass_result match_shape(surg_pass_ctx *p, const bound *b, const surg
     return misfit(p, b, text);
   }
   for (size_t i = 0; i < b->rank; i++) {
-    const surg_dim d = surg_type_dim(t, i);
+    const surg_dim d = *surg_type_dim(t, i);
     int64_t want = d.value;
     for (size_t k = 0; k < i && d.param && want < 0; k++) {
-      const surg_dim before = surg_type_dim(t, k);
+      const surg_dim before = *surg_type_dim(t, k);
       if (before.value < 0 && before.param && !strcmp(before.param, d.param)) want = b->dims[k];
     }
     if (want < 0 || want == b->dims[i]) continue;
@@ -281,7 +281,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"input", SURG_OPTION_PAIRS, NULL, "a number, a list a+b, or a .npy or .pb file"},
+    SURG_OPTION(PAIRS, "input", NULL, "a number, a list a+b, or a .npy or .pb file"),
 };
 
 const surg_pass surg__pass_bind = {
@@ -293,6 +293,6 @@ const surg_pass surg__pass_bind = {
     .option_count = sizeof options / sizeof *options,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

@@ -64,7 +64,7 @@ static const surg_type *with_dtype(const uncasting *u, const surg_type *t, int d
   if (!surg_type_has_rank(t)) return surg_type_tensor_unranked(u->m, dtype);
   const size_t rank = surg_type_rank(t);
   surg_dim *dims = surg_pass_alloc(u->p, (rank + 1) * sizeof *dims);
-  for (size_t i = 0; dims && i < rank; i++) dims[i] = surg_type_dim(t, i);
+  for (size_t i = 0; dims && i < rank; i++) dims[i] = *surg_type_dim(t, i);
   return dims ? surg_type_tensor(u->m, dtype, dims, rank) : NULL;
 }
 
@@ -143,7 +143,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"except", SURG_OPTION_LIST, NULL, "inputs and outputs to leave unchanged"},
+    SURG_OPTION(LIST, "except", NULL, "inputs and outputs to leave unchanged"),
 };
 
 const surg_pass surg__pass_drop_io_casts = {
@@ -156,6 +156,6 @@ const surg_pass surg__pass_drop_io_casts = {
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

@@ -59,7 +59,7 @@ static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k
     return wrong(s, k, "the input has no such axis");
   k->input = v;
   k->axis = (size_t)(axis < 0 ? axis + rank : axis);
-  k->old = surg_type_dim(t, k->axis).value;
+  k->old = surg_type_dim(t, k->axis)->value;
   if (k->old < 0) return wrong(s, k, "the dim is dynamic already");
   for (size_t j = 0; j < i; j++)
     if (strcmp(s->keys[j].symbol, k->symbol) == 0 && s->keys[j].old != k->old)
@@ -71,7 +71,7 @@ static surg_pass_result open_input(state *s, const key *k) {
   const surg_type *t = surg_value_declared_type(k->input);
   assert(k->input && k->old >= 0 && k->axis < RANK);
   surg_dim dims[RANK];
-  for (size_t i = 0; i < surg_type_rank(t); i++) dims[i] = surg_type_dim(t, i);
+  for (size_t i = 0; i < surg_type_rank(t); i++) dims[i] = *surg_type_dim(t, i);
   dims[k->axis] = (surg_dim){.value = -1, .param = k->symbol};
   const surg_type *to = surg_type_tensor(s->m, surg_type_dtype(t), dims, surg_type_rank(t));
   if (!to || surg_value_set_declared_type(k->input, to)) return SURG_PASS_FAILED;
@@ -108,7 +108,7 @@ static bool size_of(void *user, const char *name, const surg_value *value, size_
 static bool dim_at(state *s, surg_dim d, size_t sample, int64_t *out) {
   assert(sample < SAMPLES);
   s->sample = sample;
-  return surg_dim_eval(d, size_of, s, out);
+  return surg_dim_eval(&d, size_of, s, out) == SURG_OK;
 }
 
 static bool varies(state *s, surg_dim d) {
@@ -121,7 +121,7 @@ static bool varies(state *s, surg_dim d) {
 
 bool dynamic_type_varies(state *s, const surg_type *t) {
   for (size_t i = 0; i < surg_type_rank(t); i++)
-    if (varies(s, surg_type_dim(t, i))) return true;
+    if (varies(s, *surg_type_dim(t, i))) return true;
   return false;
 }
 
@@ -136,7 +136,7 @@ static fit shape_at(state *s, const surg_type *x, const int64_t *target, size_t 
   assert(n <= RANK && surg_type_rank(x) <= RANK);
   for (size_t i = 0; i < surg_type_rank(x); i++) {
     int64_t d;
-    if (!dim_at(s, surg_type_dim(x, i), sample, &d) || __builtin_mul_overflow(total, d, &total))
+    if (!dim_at(s, *surg_type_dim(x, i), sample, &d) || __builtin_mul_overflow(total, d, &total))
       return FITS_NOT;
     *none |= d <= 0;
   }
@@ -144,7 +144,7 @@ static fit shape_at(state *s, const surg_type *x, const int64_t *target, size_t 
   for (size_t i = 0; i < n; i++) {
     out[i] = target[i];
     if (target[i] == 0 &&
-        (i >= surg_type_rank(x) || !dim_at(s, surg_type_dim(x, i), sample, &out[i])))
+        (i >= surg_type_rank(x) || !dim_at(s, *surg_type_dim(x, i), sample, &out[i])))
       return FITS_NOT;
     if (target[i] == -1) open = (int64_t)i;
     else if (__builtin_mul_overflow(rest, out[i], &rest))
@@ -162,7 +162,7 @@ static bool proven(const state *s, const surg_type *x, const int64_t *target, si
   size_t k = 0;
   assert(n <= RANK && surg_type_rank(x) <= RANK);
   bool open = false;
-  for (size_t i = 0; i < surg_type_rank(x); i++) dims[i] = surg_type_dim(x, i);
+  for (size_t i = 0; i < surg_type_rank(x); i++) dims[i] = *surg_type_dim(x, i);
   for (size_t i = 0; i < n; i++) {
     open |= target[i] == -1;
     if (target[i] == 0) by[k++] = dims[i];
@@ -189,16 +189,16 @@ static fit fits(state *s, const surg_type *x, const int64_t *target, size_t n, c
 static bool carried(state *s, const surg_type *x, const int64_t *old, size_t i) {
   for (size_t k = 0; k <= i; k++) {
     int64_t d;
-    if (k >= surg_type_rank(x) || !dim_at(s, surg_type_dim(x, k), 0, &d) || d != old[k])
+    if (k >= surg_type_rank(x) || !dim_at(s, *surg_type_dim(x, k), 0, &d) || d != old[k])
       return false;
   }
-  return varies(s, surg_type_dim(x, i));
+  return varies(s, *surg_type_dim(x, i));
 }
 
 /* The index at which the trailing elements start that equal the trailing fixed dimensions of x. */
 static size_t suffix(const surg_type *x, const int64_t *old, size_t n) {
   size_t rank = surg_type_rank(x);
-  while (n > 0 && rank > 0 && surg_type_dim(x, rank - 1).value == old[n - 1]) n--, rank--;
+  while (n > 0 && rank > 0 && surg_type_dim(x, rank - 1)->value == old[n - 1]) n--, rank--;
   return n;
 }
 
@@ -266,7 +266,7 @@ static surg_pass_result visit(state *s, surg_node *n) {
   if (!c || !type || !surg_type_has_rank(type) || surg_type_rank(type) > RANK ||
       surg_node_int(n, "allowzero", 0) != 0 || !dynamic_type_varies(s, type))
     return SURG_PASS_UNCHANGED;
-  const int64_t count = surg_tensor_read_ints(c, target, RANK);
+  const int64_t count = numbers_of(c, target, RANK);
   bool none;
   if (count < 1 || !shape_at(s, type, target, (size_t)count, 0, old, &none))
     return SURG_PASS_UNCHANGED;
@@ -290,14 +290,14 @@ static surg_pass_result visit_expand(state *s, surg_node *n) {
   int64_t target[RANK];
   if (!c || !type || !surg_type_has_rank(type) || surg_type_rank(type) > RANK)
     return SURG_PASS_UNCHANGED;
-  const int64_t count = surg_tensor_read_ints(c, target, RANK);
+  const int64_t count = numbers_of(c, target, RANK);
   const int64_t rank = (int64_t)surg_type_rank(type);
   bool any = false;
   for (int64_t i = 0; i < count && count >= rank; i++) {
     const int64_t axis = i - (count - rank);
     int64_t old;
-    if (axis < 0 || target[i] == 1 || !varies(s, surg_type_dim(type, (size_t)axis)) ||
-        !dim_at(s, surg_type_dim(type, (size_t)axis), 0, &old) || old != target[i])
+    if (axis < 0 || target[i] == 1 || !varies(s, *surg_type_dim(type, (size_t)axis)) ||
+        !dim_at(s, *surg_type_dim(type, (size_t)axis), 0, &old) || old != target[i])
       continue;
     target[i] = 1;
     any = true;
@@ -335,7 +335,7 @@ static surg_pass_result mend_all(state *s) {
 static surg_dim opened(state *s, surg_dim declared, surg_dim proven) {
   if (declared.value < 0 || proven.value >= 0) return declared;
   if (proven.param) return (surg_dim){.value = -1, .param = proven.param};
-  const char *text = proven.expr ? surg_dim_text(s->m, proven) : NULL;
+  const char *text = proven.expr ? surg_dim_text(s->m, &proven) : NULL;
   return (surg_dim){.value = -1, .param = text && !strstr(text, "dim(\"") ? text : NULL};
 }
 
@@ -349,8 +349,8 @@ static surg_pass_result declare(state *s, surg_value *v) {
   const bool known = proven && surg_type_has_rank(proven) &&
                      surg_type_rank(proven) == surg_type_rank(before);
   for (size_t i = 0; i < surg_type_rank(before); i++) {
-    const surg_dim was = surg_type_dim(before, i);
-    dims[i] = known ? opened(s, was, surg_type_dim(proven, i)) : was;
+    const surg_dim was = *surg_type_dim(before, i);
+    dims[i] = known ? opened(s, was, *surg_type_dim(proven, i)) : was;
     any |= dims[i].value != was.value;
   }
   if (!any) return SURG_PASS_UNCHANGED;
@@ -459,7 +459,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"axis", SURG_OPTION_PAIRS, NULL, "input.AXIS=SYMBOL"},
+    SURG_OPTION(PAIRS, "axis", NULL, "input.AXIS=SYMBOL"),
 };
 
 const surg_pass surg__pass_dynamic = {
@@ -472,6 +472,6 @@ const surg_pass surg__pass_dynamic = {
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../util/numbers.h"
 #include "../util/table.h"
 #include "dynamic.h"
 
@@ -31,7 +32,7 @@ static bool is_old_dim(const state *s, int64_t v) {
  * shape, a dimension does. */
 static bool constant_holds(const state *s, const surg_tensor *t, bool target) {
   int64_t e[RANK];
-  const int64_t count = surg_tensor_read_ints(t, e, RANK);
+  const int64_t count = numbers_of(t, e, RANK);
   for (int64_t i = 0; i < count; i++)
     if (is_old(s, e[i])) return true;
   for (size_t i = 0; !target && i < surg_tensor_rank(t); i++)
@@ -43,12 +44,12 @@ static bool constant_holds(const state *s, const surg_tensor *t, bool target) {
 static bool computed_holds(const state *s, const surg_value *v, bool target) {
   surg_elem e[RANK];
   const surg_type *t = surg_value_type(v);
-  const int64_t count = surg_value_elements(v, e, RANK);
+  const int64_t count = numbers_known(v, e, RANK);
   for (int64_t i = 0; i < count; i++)
     if (e[i].known && is_old(s, e[i].value)) return true;
   const bool ranked = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t);
   for (size_t i = 0; ranked && !target && i < surg_type_rank(t); i++)
-    if (is_old_dim(s, surg_type_dim(t, i).value)) return true;
+    if (is_old_dim(s, surg_type_dim(t, i)->value)) return true;
   return false;
 }
 

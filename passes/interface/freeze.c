@@ -36,13 +36,13 @@ static const surg_type *tensor_of(surg_pass_ctx *p, const surg_type *t, const ke
   surg_model *m = surg_pass_model(p);
   bool any = false;
   size_t rank = surg_type_rank(t);
-  for (size_t i = 0; i < rank && !any; i++) any = hit(k, surg_type_dim(t, i), i);
+  for (size_t i = 0; i < rank && !any; i++) any = hit(k, *surg_type_dim(t, i), i);
   if (!any || surg_type_get_kind(t) != SURG_TYPE_TENSOR) return t;
   surg_dim *dims = surg_pass_alloc(p, rank * sizeof *dims);
   if (!dims) return NULL;
   assert(k->to > 0); /* checked when the keys were read */
   for (size_t i = 0; i < rank; i++) {
-    dims[i] = surg_type_dim(t, i);
+    dims[i] = *surg_type_dim(t, i);
     if (hit(k, dims[i], i)) dims[i] = (surg_dim){k->to, NULL};
   }
   return surg_type_tensor(m, surg_type_dtype(t), dims, rank);
@@ -76,7 +76,7 @@ static const surg_type *leaf_of(const surg_type *t) {
 static bool has_symbol(const surg_type *t, const char *name) {
   t = leaf_of(t);
   for (size_t i = 0; i < surg_type_rank(t); i++) {
-    surg_dim d = surg_type_dim(t, i);
+    surg_dim d = *surg_type_dim(t, i);
     if (d.param && strcmp(d.param, name) == 0) return true;
   }
   return false;
@@ -94,7 +94,7 @@ static const char *nearest(surg_pass_ctx *p, const surg_graph *g, const char *na
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_type *t = leaf_of(surg_value_declared_type(surg_graph_input(g, i)));
     for (size_t k = 0; k < surg_type_rank(t); k++) {
-      best[1] = surg_type_dim(t, k).param;
+      best[1] = surg_type_dim(t, k)->param;
       if (!best[1]) continue;
       best[0] = best[0] ? surg_pass_nearest(name, best, 2) : surg_pass_nearest(name, best + 1, 1);
     }
@@ -133,7 +133,7 @@ static surg_pass_result bad_axis(surg_pass_ctx *p, const key *k, const surg_type
 
 /* Rejects a key for a dimension that is already fixed to another size. */
 static surg_pass_result check_axis(surg_pass_ctx *p, const key *k) {
-  surg_dim d = surg_type_dim(surg_value_declared_type(k->input), k->axis);
+  surg_dim d = *surg_type_dim(surg_value_declared_type(k->input), k->axis);
   char text[TEXT];
   if (d.value < 0 || d.value == k->to) return SURG_PASS_UNCHANGED;
   snprintf(text, sizeof text, "'%.300s' is %lld already", k->name, (long long)d.value);
@@ -237,7 +237,7 @@ static surg_pass_result check_default(surg_pass_ctx *p, const surg_value *v, con
   const surg_tensor *d = surg_value_initializer(v);
   char text[TEXT];
   for (size_t i = 0; d && surg_type_has_rank(t) && i < surg_tensor_rank(d); i++) {
-    surg_dim to = surg_type_dim(t, i);
+    surg_dim to = *surg_type_dim(t, i);
     int64_t is = surg_tensor_dims(d)[i];
     if (to.value < 0 || to.value == is) continue;
     snprintf(text, sizeof text, "the default of input '%.300s' has %lld on axis %zu, not %lld",
@@ -269,7 +269,7 @@ static surg_pass_result freeze_one(surg_pass_ctx *p, surg_graph *main, const key
   surg_model *m = surg_pass_model(p);
   const surg_type *t = k->input ? surg_value_declared_type(k->input) : NULL;
   if (k->input && check_axis(p, k) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
-  if (k->input && surg_type_dim(t, k->axis).value == k->to) return SURG_PASS_UNCHANGED;
+  if (k->input && surg_type_dim(t, k->axis)->value == k->to) return SURG_PASS_UNCHANGED;
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   if (k->input) return freeze_input(p, k->input, k);
   for (size_t i = 0; i < surg_graph_input_count(main); i++)
@@ -318,8 +318,7 @@ static void note_rest(surg_pass_ctx *p, const surg_graph *g) {
     const surg_type *t = surg_value_declared_type(v);
     if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_static(t, NULL)) continue;
     bool fixed = surg_type_has_rank(t); /* fixed, but with too many elements to count */
-    for (size_t k = 0; k < surg_type_rank(t); k++)
-      fixed = fixed && surg_type_dim(t, k).value >= 0;
+    for (size_t k = 0; k < surg_type_rank(t); k++) fixed = fixed && surg_type_dim(t, k)->value >= 0;
     if (fixed) continue;
     snprintf(text, sizeof text, "input '%.300s' stays dynamic: %s", surg_value_name(v),
              declared_text(t, shown));
@@ -356,7 +355,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"symbol", SURG_OPTION_PAIRS, NULL, "SYMBOL=N, input.AXIS=N, or input=1+3+8+8"},
+    SURG_OPTION(PAIRS, "symbol", NULL, "SYMBOL=N, input.AXIS=N, or input=1+3+8+8"),
 };
 
 const surg_pass surg__pass_freeze = {
@@ -369,6 +368,6 @@ const surg_pass surg__pass_freeze = {
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

@@ -34,6 +34,6 @@ const surg_pass surg__pass_freeze_inputs = {
     .help = "turn inputs with a default value into constants",
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

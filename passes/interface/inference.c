@@ -11,6 +11,8 @@
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
 
+#include "../util/numbers.h"
+
 /* The index of the input training_mode of Dropout, an attribute before. */
 #define MODE_INPUT 2
 
@@ -22,7 +24,7 @@ static bool trains(const surg_node *n) {
   const surg_value *mode = surg_node_input(n, MODE_INPUT);
   const surg_tensor *t = mode ? surg_value_constant(mode) : NULL;
   int64_t on = 1;
-  return mode && (!t || surg_tensor_read_ints(t, &on, 1) != 1 || on != 0);
+  return mode && (!t || numbers_of(t, &on, 1) != 1 || on != 0);
 }
 
 static bool read_beside(const surg_node *n) {

@@ -122,9 +122,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"keep", SURG_OPTION_LIST, NULL, "outputs to keep; all others are removed"},
-    {"drop", SURG_OPTION_LIST, NULL, "outputs to remove"},
-    {"add", SURG_OPTION_LIST, NULL, "values to make outputs"},
+    SURG_OPTION(LIST, "keep", NULL, "outputs to keep; all others are removed"),
+    SURG_OPTION(LIST, "drop", NULL, "outputs to remove"),
+    SURG_OPTION(LIST, "add", NULL, "values to make outputs"),
 };
 
 const surg_pass surg__pass_outputs = {
@@ -136,6 +136,6 @@ const surg_pass surg__pass_outputs = {
     .option_count = sizeof options / sizeof *options,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

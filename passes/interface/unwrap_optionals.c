@@ -87,6 +87,6 @@ const surg_pass surg__pass_unwrap_optionals = {
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

@@ -92,7 +92,7 @@ static bool is_empty(const surg_node *n, size_t i, int64_t rank) {
   const surg_value *v = surg_node_input(n, i);
   const int64_t axis = surg_node_int(n, "axis", 0), at = axis < 0 ? axis + rank : axis;
   if (!v || !rank_of(v, &own) || own != rank) return false;
-  return at >= 0 && at < rank && surg_type_dim(surg_value_type(v), (size_t)at).value == 0;
+  return at >= 0 && at < rank && surg_type_dim(surg_value_type(v), (size_t)at)->value == 0;
 }
 
 /* Removes inputs of size 0 along the axis; one input stays. */
@@ -177,7 +177,7 @@ static bool slice_part(const surg_node *n, const surg_type *t, int64_t *axis, pa
       (surg_node_input(n, 4) && (!numbers_one(surg_node_input(n, 4), &step) || step != 1)))
     return false;
   const int64_t rank = (int64_t)surg_type_rank(t), at = *axis < 0 ? *axis + rank : *axis;
-  const int64_t length = at < 0 || at >= rank ? 0 : surg_type_dim(t, (size_t)at).value;
+  const int64_t length = at < 0 || at >= rank ? 0 : surg_type_dim(t, (size_t)at)->value;
   if (length < 1) return false;
   out->from = bound(from, length);
   out->to = bound(to, length);
@@ -193,7 +193,7 @@ static bool gather_part(const surg_node *n, const surg_type *t, int64_t *axis, p
   if (surg_type_rank(t) < 2 || !index || !rank_of(index, &rank) || rank != 1 ||
       surg_attr_ref(surg_node_attr(n, "axis")))
     return false;
-  const int64_t count = surg_value_elements(index, at, NUMBERS);
+  const int64_t count = numbers_known(index, at, NUMBERS);
   for (int64_t i = 0; i < count; i++)
     if (!at[i].known || at[i].value < 0 || at[i].value != at[0].value + i) return false;
   if (count < 1) return false;
@@ -216,7 +216,7 @@ static bool part_of(surg_pass_ctx *p, surg_node *n, const surg_type *t, size_t *
     return false;
   if (at < -rank || at >= rank) return false;
   *axis = (size_t)(at < 0 ? at + rank : at);
-  return out->from < out->to && out->to <= surg_type_dim(t, *axis).value;
+  return out->from < out->to && out->to <= surg_type_dim(t, *axis)->value;
 }
 
 /* Inserts a part, ordered by start; false: the list is full, or another part has the same start. */
@@ -251,7 +251,7 @@ static bool shared_out(surg_pass_ctx *p, surg_node *first, surg_value *v, size_t
     if (parts[i].from != end) return false;
     end = parts[i].to;
   }
-  return *count > 1 && end == surg_type_dim(t, *axis).value;
+  return *count > 1 && end == surg_type_dim(t, *axis)->value;
 }
 
 /* Replaces the parts by a Split. Only done if n is the first of them in the graph: the Split is

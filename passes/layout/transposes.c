@@ -537,7 +537,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"exact", SURG_OPTION_BOOL, "false", "do not move past sums: rounding may differ"},
+    SURG_OPTION(BOOL, "exact", "false", "do not move past sums: rounding may differ"),
 };
 
 const surg_pass surg__pass_transposes = {

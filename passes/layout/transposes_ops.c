@@ -197,7 +197,7 @@ static bool put_axes(const int64_t *v, size_t count, size_t rank, axes *out) {
 /* Reads up to `cap` integers; false: some are unknown. */
 static bool read_ints(const surg_value *v, int64_t *out, size_t cap, size_t *count) {
   surg_elem e[2 * TR_RANK];
-  const int64_t n = v && cap <= 2 * TR_RANK ? surg_value_elements(v, e, cap) : -1;
+  const int64_t n = v && cap <= 2 * TR_RANK ? numbers_known(v, e, cap) : -1;
   if (n < 0) return false;
   for (int64_t i = 0; i < n; i++) {
     if (!e[i].known) return false;

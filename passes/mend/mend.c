@@ -193,8 +193,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"only", SURG_OPTION_LIST, NULL, "families of defects to cure (default: all)"},
-    {"interface", SURG_OPTION_BOOL, "false", "may add and remove inputs and outputs"},
+    SURG_OPTION(LIST, "only", NULL, "families of defects to cure (default: all)"),
+    SURG_OPTION(BOOL, "interface", "false", "may add and remove inputs and outputs"),
 };
 
 const surg_pass surg__pass_mend = {
@@ -206,6 +206,6 @@ const surg_pass surg__pass_mend = {
     .option_count = sizeof options / sizeof *options,
     .needs = SURG_TAKES_DEFECTS,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

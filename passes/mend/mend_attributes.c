@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../util/declared.h"
+#include "../util/numbers.h"
 #include "../util/same.h"
 #include "mend.h"
 
@@ -31,7 +32,7 @@ static bool of_tensor(numbers *x, const surg_tensor *t) {
   float one;
   x->list = surg_tensor_rank(t) > 0;
   if (surg_tensor_rank(t) > 1 || surg_tensor_count(t) > ITEMS) return false;
-  const int64_t n = surg_tensor_read_ints(t, items, ITEMS);
+  const int64_t n = numbers_of(t, items, ITEMS);
   for (int64_t i = 0; i < n; i++)
     if (!put(x, (double)items[i])) return false;
   if (n >= 0 || surg_tensor_dtype(t) != SURG_FLOAT) return n >= 0;

@@ -25,8 +25,8 @@ static bool agree(const surg_type *declared, const surg_type *own) {
   if (!same || !surg_type_has_rank(declared)) return same;
   same = surg_type_rank(declared) == surg_type_rank(own);
   for (size_t i = 0; same && i < surg_type_rank(own); i++) {
-    const int64_t d = surg_type_dim(declared, i).value;
-    same = d < 0 || d == surg_type_dim(own, i).value;
+    const int64_t d = surg_type_dim(declared, i)->value;
+    same = d < 0 || d == surg_type_dim(own, i)->value;
   }
   return same;
 }

@@ -58,7 +58,7 @@ static const surg_type *shaped(surg_model *m, int dtype, const surg_type *of) {
   surg_dim dims[MOST_DIMS];
   const bool ranked = of && surg_type_get_kind(of) == SURG_TYPE_TENSOR && surg_type_has_rank(of);
   if (!ranked || surg_type_rank(of) > MOST_DIMS) return surg_type_tensor_unranked(m, dtype);
-  for (size_t i = 0; i < surg_type_rank(of); i++) dims[i] = surg_type_dim(of, i);
+  for (size_t i = 0; i < surg_type_rank(of); i++) dims[i] = *surg_type_dim(of, i);
   return surg_type_tensor(m, dtype, dims, surg_type_rank(of));
 }
 

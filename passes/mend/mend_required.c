@@ -48,7 +48,7 @@ static const surg_type *copy_type(surg_model *m, const surg_type *t, bool guess)
   surg_dim dims[MOST_DIMS];
   if (surg_type_rank(t) > MOST_DIMS) return NULL;
   for (size_t i = 0; i < surg_type_rank(t); i++) {
-    const int64_t d = surg_type_dim(t, i).value;
+    const int64_t d = surg_type_dim(t, i)->value;
     dims[i] = (surg_dim){.value = d < 0 && guess ? GUESS : d};
   }
   return surg_type_tensor(m, surg_type_dtype(t), dims, surg_type_rank(t));
@@ -142,7 +142,7 @@ static fit fits(const surg_type *declared, const surg_type *got) {
   if (!surg_type_has_rank(declared)) return FIT;
   if (surg_type_rank(declared) != surg_type_rank(got)) return UNFIT;
   for (size_t i = 0; i < surg_type_rank(got); i++) {
-    const int64_t a = surg_type_dim(declared, i).value, b = surg_type_dim(got, i).value;
+    const int64_t a = surg_type_dim(declared, i)->value, b = surg_type_dim(got, i)->value;
     if (a >= 0 && b >= 0 && a != b) return UNFIT;
   }
   return FIT;
@@ -212,9 +212,9 @@ static bool try_ints(trial *t) {
   for (int64_t i = 0; y && i <= MOST_INT; i++)
     if (!try_value(t, &i, SIZE_MAX)) return false;
   for (size_t i = 0; y && i < surg_type_rank(y); i++) {
-    const int64_t d = surg_type_dim(y, i).value;
+    const int64_t d = surg_type_dim(y, i)->value;
     bool again = d <= MOST_INT;
-    for (size_t j = 0; j < i; j++) again = again || surg_type_dim(y, j).value == d;
+    for (size_t j = 0; j < i; j++) again = again || surg_type_dim(y, j)->value == d;
     if (!again && !try_value(t, &d, SIZE_MAX)) return false;
   }
   return true;
@@ -226,7 +226,7 @@ static bool try_sizes(trial *t, size_t count) {
   int64_t dims[MOST_DIMS];
   if (!y || !surg_type_static(y, NULL) || surg_type_rank(y) < count) return true;
   for (size_t i = 0; i < count; i++)
-    dims[i] = surg_type_dim(y, surg_type_rank(y) - count + i).value;
+    dims[i] = surg_type_dim(y, surg_type_rank(y) - count + i)->value;
   return try_value(t, dims, count);
 }
 
@@ -261,7 +261,7 @@ static bool try_windows(trial *t) {
   const size_t n = x && surg_type_rank(x) > 2 ? surg_type_rank(x) - 2 : 0;
   int64_t most[MOST_DIMS], window[MOST_DIMS], all = 1;
   for (size_t i = 0; i < n; i++) {
-    const int64_t d = surg_type_dim(x, i + 2).value;
+    const int64_t d = surg_type_dim(x, i + 2)->value;
     most[i] = d < 1 || d > MOST_TRIED ? 0 : d + sum_of(t->n, "pads");
     all = !most[i] || all * most[i] > MOST_TRIED ? 0 : all * most[i];
     if (!all) return true;

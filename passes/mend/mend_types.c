@@ -129,10 +129,10 @@ static const surg_type *fixed(const surg_value *v) {
 static bool led(const surg_type *t, size_t rank, int64_t *dims) {
   const size_t have = surg_type_rank(t);
   for (size_t i = 0; i + rank < have; i++)
-    if (surg_type_dim(t, i).value != 1) return false;
+    if (surg_type_dim(t, i)->value != 1) return false;
   for (size_t i = 0; i < rank; i++) {
     const size_t from = i + have;
-    dims[i] = from < rank ? 1 : surg_type_dim(t, from - rank).value;
+    dims[i] = from < rank ? 1 : surg_type_dim(t, from - rank)->value;
   }
   return true;
 }

@@ -122,7 +122,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"to", SURG_OPTION_INT, NULL, "the IR version to set"},
+    SURG_OPTION(INT, "to", NULL, "the IR version to set"),
 };
 
 const surg_pass surg__pass_ir = {
@@ -134,6 +134,6 @@ const surg_pass surg__pass_ir = {
     .option_count = sizeof options / sizeof *options,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

@@ -146,8 +146,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"to", SURG_OPTION_INT, "0", "target opset version"},
-    {"domain", SURG_OPTION_STRING, "", "domain to convert; '' is the default domain"},
+    SURG_OPTION(INT, "to", "0", "target opset version"),
+    SURG_OPTION(STRING, "domain", "", "domain to convert; '' is the default domain"),
     ALLOW_OPTION,
 };
 

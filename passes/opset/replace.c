@@ -235,9 +235,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"op", SURG_OPTION_LIST, NULL, "operators to replace: HardSwish+com.microsoft.Gelu"},
-    {"ops", SURG_OPTION_LIST, NULL, "the same"},
-    {"all", SURG_OPTION_BOOL, "false", "all that the standard defines as functions"},
+    SURG_OPTION(LIST, "op", NULL, "operators to replace: HardSwish+com.microsoft.Gelu"),
+    SURG_OPTION(LIST, "ops", NULL, "the same"),
+    SURG_OPTION(BOOL, "all", "false", "all that the standard defines as functions"),
     ALLOW_OPTION,
 };
 

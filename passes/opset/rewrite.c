@@ -125,11 +125,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"rule", SURG_OPTION_LIST, NULL, "the rules to use; without it all of the group"},
-    {"group", SURG_OPTION_STRING, "user", "user: those of --rules; simplify; fuse"},
-    {"exact", SURG_OPTION_BOOL, "false", "only rules that keep every bit"},
-    {"max-growth", SURG_OPTION_INT, "0",
-     "bytes of a constant that may be duplicated"},
+    SURG_OPTION(LIST, "rule", NULL, "the rules to use; without it all of the group"),
+    SURG_OPTION(STRING, "group", "user", "user: those of --rules; simplify; fuse"),
+    SURG_OPTION(BOOL, "exact", "false", "only rules that keep every bit"),
+    SURG_OPTION(INT, "max-growth", "0", "bytes of a constant that may be duplicated"),
 };
 
 const surg_pass surg__pass_rewrite = {

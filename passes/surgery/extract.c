@@ -246,9 +246,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"from", SURG_OPTION_LIST, NULL, "values that become the inputs"},
-    {"to", SURG_OPTION_LIST, NULL, "values that become the outputs"},
-    {"type", SURG_OPTION_PAIRS, NULL, "type of a value that has none: a=\"float[N,3]\""},
+    SURG_OPTION(LIST, "from", NULL, "values that become the inputs"),
+    SURG_OPTION(LIST, "to", NULL, "values that become the outputs"),
+    SURG_OPTION(PAIRS, "type", NULL, "type of a value that has none: a=\"float[N,3]\""),
 };
 
 const surg_pass surg__pass_extract = {
@@ -261,6 +261,6 @@ const surg_pass surg__pass_extract = {
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

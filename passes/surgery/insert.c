@@ -230,13 +230,13 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"op", SURG_OPTION_STRING, NULL, "operator: Clip or com.acme.Foo"},
-    {"at", SURG_OPTION_STRING, NULL, "value to read"},
-    {"to", SURG_OPTION_LIST, NULL, "consumers that read the result (default: all)"},
-    {"with", SURG_OPTION_LIST, NULL, "further inputs, after the first"},
-    {"name", SURG_OPTION_STRING, NULL, "name of the new node"},
-    {"version", SURG_OPTION_INT, "1", "version of the domain if it is not imported"},
-    {"attribute", SURG_OPTION_PAIRS, NULL, "attribute of the new node: axis=1 or axes=0+1"},
+    SURG_OPTION(STRING, "op", NULL, "operator: Clip or com.acme.Foo"),
+    SURG_OPTION(STRING, "at", NULL, "value to read"),
+    SURG_OPTION(LIST, "to", NULL, "consumers that read the result (default: all)"),
+    SURG_OPTION(LIST, "with", NULL, "further inputs, after the first"),
+    SURG_OPTION(STRING, "name", NULL, "name of the new node"),
+    SURG_OPTION(INT, "version", "1", "version of the domain if it is not imported"),
+    SURG_OPTION(PAIRS, "attribute", NULL, "attribute of the new node: axis=1 or axes=0+1"),
 };
 
 const surg_pass surg__pass_insert = {

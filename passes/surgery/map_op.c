@@ -97,11 +97,11 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"from", SURG_OPTION_STRING, NULL, "operator to change: com.acme.Foo"},
-    {"to", SURG_OPTION_STRING, NULL, "new operator"},
-    {"drop", SURG_OPTION_LIST, NULL, "attributes to remove"},
-    {"version", SURG_OPTION_INT, "1", "version of the new domain if it is not imported"},
-    {"attribute", SURG_OPTION_PAIRS, NULL, "OLD=NEW: rename an attribute"},
+    SURG_OPTION(STRING, "from", NULL, "operator to change: com.acme.Foo"),
+    SURG_OPTION(STRING, "to", NULL, "new operator"),
+    SURG_OPTION(LIST, "drop", NULL, "attributes to remove"),
+    SURG_OPTION(INT, "version", "1", "version of the new domain if it is not imported"),
+    SURG_OPTION(PAIRS, "attribute", NULL, "OLD=NEW: rename an attribute"),
 };
 
 const surg_pass surg__pass_map_op = {

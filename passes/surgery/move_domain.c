@@ -86,10 +86,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"from", SURG_OPTION_STRING, NULL, "present domain; ai.onnx is the default domain"},
-    {"to", SURG_OPTION_STRING, NULL, "new domain"},
-    {"op", SURG_OPTION_LIST, NULL, "only these operators: Foo+Bar"},
-    {"version", SURG_OPTION_INT, "0", "version of the new domain; 0: unchanged"},
+    SURG_OPTION(STRING, "from", NULL, "present domain; ai.onnx is the default domain"),
+    SURG_OPTION(STRING, "to", NULL, "new domain"),
+    SURG_OPTION(LIST, "op", NULL, "only these operators: Foo+Bar"),
+    SURG_OPTION(INT, "version", "0", "version of the new domain; 0: unchanged"),
 };
 
 const surg_pass surg__pass_move_domain = {

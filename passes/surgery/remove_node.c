@@ -67,7 +67,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"name", SURG_OPTION_LIST, NULL, "nodes by name or position: conv1+\"graph.node[5]\""},
+    SURG_OPTION(LIST, "name", NULL, "nodes by name or position: conv1+\"graph.node[5]\""),
     BYPASS_MAP,
 };
 

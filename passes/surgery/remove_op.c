@@ -48,7 +48,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"op", SURG_OPTION_LIST, NULL, "operators to remove: com.acme.FooOp+Dropout"},
+    SURG_OPTION(LIST, "op", NULL, "operators to remove: com.acme.FooOp+Dropout"),
     BYPASS_MAP,
 };
 

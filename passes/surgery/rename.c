@@ -209,7 +209,7 @@ static surg_pass_result rename_nodes(renaming *r) {
 static bool has_dim(const surg_type *t, const char *name) {
   for (; t; t = surg_type_elem(t))
     for (size_t i = 0; i < surg_type_rank(t); i++) {
-      const char *param = surg_type_dim(t, i).param;
+      const char *param = surg_type_dim(t, i)->param;
       if (param && strcmp(param, name) == 0) return true;
     }
   return false;
@@ -288,7 +288,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"name", SURG_OPTION_PAIRS, NULL, "input.OLD=NEW; or output., value., node., dim."},
+    SURG_OPTION(PAIRS, "name", NULL, "input.OLD=NEW; or output., value., node., dim."),
 };
 
 const surg_pass surg__pass_rename = {
@@ -300,6 +300,6 @@ const surg_pass surg__pass_rename = {
     .option_count = sizeof options / sizeof *options,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

@@ -52,7 +52,7 @@ static const surg_type *retyped(retyping *r, const surg_type *t) {
   } else {
     const size_t rank = surg_type_rank(t);
     surg_dim *dims = surg_pass_alloc(r->p, (rank + 1) * sizeof *dims);
-    for (size_t i = 0; dims && i < rank; i++) dims[i] = surg_type_dim(t, i);
+    for (size_t i = 0; dims && i < rank; i++) dims[i] = *surg_type_dim(t, i);
     out = dims ? surg_type_tensor(r->m, SURG_FLOAT, dims, rank) : NULL;
   }
   while (depth-- > 0 && out)
@@ -175,7 +175,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    {"from", SURG_OPTION_STRING, "float16", "present element type"},
+    SURG_OPTION(STRING, "from", "float16", "present element type"),
 };
 
 const surg_pass surg__pass_retype = {
@@ -188,6 +188,6 @@ const surg_pass surg__pass_retype = {
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
-    .interface = true,
+    .changes_interface = true,
     .run = run,
 };

@@ -43,9 +43,9 @@ static const surg_type *spelled(surg_model *m, const surg_type *proven) {
   bool any = false;
   if (!plain(proven)) return proven;
   for (size_t i = 0; i < surg_type_rank(proven); i++) {
-    dims[i] = surg_type_dim(proven, i);
+    dims[i] = *surg_type_dim(proven, i);
     if (dims[i].value >= 0 || dims[i].param || !dims[i].expr) continue;
-    dims[i].param = surg_dim_text(m, dims[i]);
+    dims[i].param = surg_dim_text(m, &dims[i]);
     any = true;
   }
   return any ? surg_type_tensor(m, surg_type_dtype(proven), dims, surg_type_rank(proven)) : proven;
@@ -53,7 +53,7 @@ static const surg_type *spelled(surg_model *m, const surg_type *proven) {
 
 static bool type_names(const surg_type *t, const char *symbol) {
   for (size_t i = 0; plain(t) && i < surg_type_rank(t); i++) {
-    const char *param = surg_type_dim(t, i).param;
+    const char *param = surg_type_dim(t, i)->param;
     if (param && strcmp(param, symbol) == 0) return true;
   }
   return false;
@@ -69,7 +69,7 @@ static bool input_has(const surg_model *m, const char *symbol) {
 /* The text of a dimension without unnamed symbols; NULL: there is none. */
 static const char *said(surg_model *m, surg_dim d) {
   if (d.param) return d.param;
-  const char *text = d.value < 0 && d.expr ? surg_dim_text(m, d) : NULL;
+  const char *text = d.value < 0 && d.expr ? surg_dim_text(m, &d) : NULL;
   return text && !strstr(text, "dim(\"") ? text : NULL;
 }
 
@@ -79,9 +79,9 @@ static const surg_type *unified(surg_model *m, const surg_type *t, const surg_ty
   bool any = false;
   if (!plain(t) || !plain(proven) || surg_type_rank(t) != surg_type_rank(proven)) return t;
   for (size_t i = 0; i < surg_type_rank(t); i++) {
-    dims[i] = surg_type_dim(t, i);
+    dims[i] = *surg_type_dim(t, i);
     if (!dims[i].param) continue;
-    const char *text = said(m, surg_type_dim(proven, i));
+    const char *text = said(m, *surg_type_dim(proven, i));
     if (!text || strcmp(text, dims[i].param) == 0 || input_has(m, dims[i].param)) continue;
     dims[i].param = text;
     any = true;
@@ -146,10 +146,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"clear", SURG_OPTION_BOOL, NULL, "remove value_info instead"},
-    {"expr", SURG_OPTION_BOOL, NULL, "write unknown dimensions as expressions of symbols"},
-    {"unify", SURG_OPTION_BOOL, NULL, "replace symbols that no input declares"},
-    {"outputs", SURG_OPTION_BOOL, "true", "narrow declared outputs to proven shapes"},
+    SURG_OPTION(BOOL, "clear", NULL, "remove value_info instead"),
+    SURG_OPTION(BOOL, "expr", NULL, "write unknown dimensions as expressions of symbols"),
+    SURG_OPTION(BOOL, "unify", NULL, "replace symbols that no input declares"),
+    SURG_OPTION(BOOL, "outputs", "true", "narrow declared outputs to proven shapes"),
 };
 
 const surg_pass surg__pass_shapes = {

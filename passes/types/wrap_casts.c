@@ -61,9 +61,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    {"op", SURG_OPTION_LIST, NULL, "operators"},
-    {"types", SURG_OPTION_LIST, NULL, "element types the engine supports"},
-    {"param", SURG_OPTION_STRING, "0", "type parameter; 0: the one of the first input"},
+    SURG_OPTION(LIST, "op", NULL, "operators"),
+    SURG_OPTION(LIST, "types", NULL, "element types the engine supports"),
+    SURG_OPTION(STRING, "param", "0", "type parameter; 0: the one of the first input"),
 };
 
 const surg_pass surg__pass_wrap_casts = {

@@ -7,8 +7,7 @@
 #include <onnxsurg/onnxsurg.h>
 #include <string.h>
 
-#define ALLOW_OPTION                                                                               \
-  {"allow", SURG_OPTION_STRING, "", "exact, ulp, rounding, approx or lossy"}
+#define ALLOW_OPTION SURG_OPTION(STRING, "allow", "", "exact, ulp, rounding, approx or lossy")
 
 /* The reason, for a message, why a rewrite of class e was not tried. */
 static inline const char *allow_cure(surg_exactness e) {

@@ -65,7 +65,7 @@ static bool shapes_differ(const surg_type *a, const surg_type *b) {
   if (!surg_type_has_rank(a) || !surg_type_has_rank(b)) return false;
   if (surg_type_rank(a) != surg_type_rank(b)) return true;
   for (size_t i = 0; i < surg_type_rank(a); i++) {
-    const surg_dim x = surg_type_dim(a, i), y = surg_type_dim(b, i);
+    const surg_dim x = *surg_type_dim(a, i), y = *surg_type_dim(b, i);
     if (x.value >= 0 && y.value >= 0 && x.value != y.value) return true;
   }
   return false;

@@ -6,8 +6,7 @@
 
 #include <onnxsurg/onnxsurg.h>
 
-#define BYPASS_MAP \
-  { "map", SURG_OPTION_LIST, NULL, "which input replaces which output: 0:1 (out:in)" }
+#define BYPASS_MAP SURG_OPTION(LIST, "map", NULL, "which input replaces which output: 0:1 (out:in)")
 
 /* FAILED, after a usage message, if an entry of the option `map` is not output:input. */
 surg_pass_result bypass_check_map(surg_pass_ctx *p);

@@ -44,7 +44,7 @@ static void put_tensor(text *out, const surg_type *t) {
   put(out, "%s", surg_dtype_name(surg_type_dtype(t)));
   if (!surg_type_has_rank(t)) put(out, "[]");
   for (size_t i = 0; i < surg_type_rank(t) && out->n + 1 < DECLARED_TEXT; i++) {
-    surg_dim d = surg_type_dim(t, i);
+    surg_dim d = *surg_type_dim(t, i);
     put(out, "%s", i ? "," : "[");
     if (d.param)
       put(out, "%.40s", d.param);

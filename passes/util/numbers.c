@@ -41,11 +41,21 @@ surg_status numbers_sizes(surg_node *split, const int64_t *sizes, size_t count) 
 }
 
 /* A constant that a pass has just created has no inferred type yet, so its tensor is read. */
+int64_t numbers_of(const surg_tensor *t, int64_t *out, size_t cap) {
+  size_t n;
+  return surg_tensor_read_ints(t, out, cap, &n) == SURG_OK ? (int64_t)n : -1;
+}
+
+int64_t numbers_known(const surg_value *v, surg_elem *out, size_t cap) {
+  size_t n;
+  return surg_value_elements(v, out, cap, &n) == SURG_OK ? (int64_t)n : -1;
+}
+
 bool numbers_one(const surg_value *v, int64_t *out) {
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
   surg_elem e;
-  if (t) return surg_tensor_count(t) == 1 && surg_tensor_read_ints(t, out, 1) == 1;
-  if (!v || surg_value_elements(v, &e, 1) != 1 || !e.known) return false;
+  if (t) return surg_tensor_count(t) == 1 && numbers_of(t, out, 1) == 1;
+  if (!v || numbers_known(v, &e, 1) != 1 || !e.known) return false;
   *out = e.value;
   return true;
 }

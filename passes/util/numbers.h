@@ -20,5 +20,9 @@ surg_value *numbers_scalar(surg_node *before, const char *name, int dtype, int64
 surg_status numbers_sizes(surg_node *split, const int64_t *sizes, size_t count);
 /* Reads the only element of v; false: it is unknown, or v has another number of elements. */
 bool numbers_one(const surg_value *v, int64_t *out);
+/* surg_tensor_read_ints: the number of elements, or -1 if they are not in `out`. */
+int64_t numbers_of(const surg_tensor *t, int64_t *out, size_t cap);
+/* surg_value_elements: the number of elements, or -1 if they are not in `out`. */
+int64_t numbers_known(const surg_value *v, surg_elem *out, size_t cap);
 
 #endif

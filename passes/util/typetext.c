@@ -90,7 +90,7 @@ static const surg_type *plain_tensor(surg_pass_ctx *p, const surg_type *t) {
   surg_dim *dims = surg_pass_alloc(p, (rank + 1) * sizeof *dims);
   if (!dims) return NULL;
   for (size_t i = 0; i < rank; i++) {
-    const surg_dim d = surg_type_dim(t, i);
+    const surg_dim d = *surg_type_dim(t, i);
     dims[i] = (surg_dim){.value = d.value, .param = d.param};
   }
   return surg_type_tensor(surg_pass_model(p), surg_type_dtype(t), dims, rank);

@@ -10,7 +10,15 @@ static surg_status init(const surg_api *api, surg_registry *registry) {
 
 SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void);
 SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void) {
-  static const surg_plugin_info info = {
-      sizeof info, SURG_ABI_MAJOR + 1, SURG_ABI_MINOR, "major", "1", init};
+  static const uint32_t layout[] = {SURG_ABI_LAYOUT};
+  static const surg_plugin_info info = {.size = sizeof info,
+                                        .abi_major = SURG_ABI_MAJOR + 1,
+                                        .abi_minor = SURG_ABI_MINOR,
+                                        .name = "major",
+                                        .version = "1",
+                                        .init = init,
+                                        .source = SURG_ABI_SOURCE,
+                                        .layout = layout,
+                                        .layout_count = sizeof layout / sizeof *layout};
   return &info;
 }

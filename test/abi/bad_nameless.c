@@ -10,6 +10,15 @@ static surg_status init(const surg_api *api, surg_registry *registry) {
 
 SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void);
 SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void) {
-  static const surg_plugin_info info = {sizeof info, SURG_ABI_MAJOR, SURG_ABI_MINOR, "", "1", init};
+  static const uint32_t layout[] = {SURG_ABI_LAYOUT};
+  static const surg_plugin_info info = {.size = sizeof info,
+                                        .abi_major = SURG_ABI_MAJOR,
+                                        .abi_minor = SURG_ABI_MINOR,
+                                        .name = "",
+                                        .version = "1",
+                                        .init = init,
+                                        .source = SURG_ABI_SOURCE,
+                                        .layout = layout,
+                                        .layout_count = sizeof layout / sizeof *layout};
   return &info;
 }

@@ -53,18 +53,45 @@ F (a) => (b) {
 }
 '''
 
-# Source, exit code, and the one line on stderr (a regular expression over all of it).
+# Source (and a value of FAULT), exit code, and the one line on stderr (a regular expression over all of it).
 LOAD, RUN = 2, 5
+BUILT = r'{so}: error: cannot load plugin: built with headers of plugin interface '
+PASS = r'{so}: error: cannot register pass "bad": '
 BAD = [
     ('symbol', LOAD, r'{so}: error: cannot load plugin: it has no function surg_plugin'),
     ('undefined', LOAD, r'{so}: error: cannot load plugin: undefined symbol: '
                         r'no_such_function_anywhere'),
-    ('major', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 1\.2, this '
-                    r'program has 0\.2'),
-    ('minor', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 0\.3, this '
-                    r'program has 0\.2 \(the plugin needs a newer onnxsurg\)'),
-    ('older', LOAD, r'{so}: error: cannot load plugin: made for plugin interface 0\.1, this '
-                    r'program has 0\.2 \(rebuild the plugin\)'),
+    ('major', LOAD, BUILT + r'1\.9; this program has 0\.9; the plugin needs a newer onnxsurg'),
+    ('minor', LOAD, BUILT + r'0\.10; this program has 0\.9; the plugin needs a newer onnxsurg'),
+    ('older', LOAD, BUILT + r'0\.8; this program has 0\.9; rebuild the plugin with the headers of '
+                    r'this program'),
+    ('headers:1', LOAD, BUILT + r'0\.9, fingerprint [0-9a-f]{16}; this program has 0\.9, '
+                        r'fingerprint [0-9a-f]{16}; rebuild the plugin with the headers of this '
+                        r'program'),
+    ('headers:2', LOAD, BUILT + r'0\.9, fingerprint [0-9a-f]{16}, with another layout of struct '
+                        r'surg_pass; this program has 0\.9, fingerprint [0-9a-f]{16}; rebuild the '
+                        r'plugin with the headers of this program'),
+    ('headers:3', LOAD, r'{so}: error: cannot load plugin: its description has no layout of '
+                        r'structs'),
+    ('headers:4', LOAD, BUILT + r'0\.9, fingerprint [0-9a-f]{16}; this program has .*'),
+    ('struct:SMALL_PASS', LOAD, PASS.replace('"bad"', r'"\?"') + 'its struct is too small'),
+    ('struct:SMALL_OPTION', LOAD, PASS.replace('"bad"', r'"\?"') +
+     'the struct of an option is too small'),
+    ('struct:MIXED_OPTIONS', LOAD, PASS.replace('"bad"', r'"\?"') +
+     'its options are of different sizes'),
+    ('struct:NULL_OPTIONS', LOAD, PASS.replace('"bad"', r'"\?"') +
+     'it counts options and lists none'),
+    ('struct:NO_HELP', LOAD, PASS + 'it has no help'),
+    ('struct:SCOPE', LOAD, PASS + 'its scope is not known'),
+    ('struct:EXACTNESS', LOAD, PASS + 'its exactness is not known'),
+    ('struct:FACTS', LOAD, PASS + 'it names facts that are not known'),
+    ('struct:OPTION_NAME', LOAD, PASS + 'an option has no valid name'),
+    ('struct:OPTION_HELP', LOAD, PASS + 'an option has no help'),
+    ('struct:OPTION_KIND', LOAD, PASS + 'an option is of no known kind'),
+    ('struct:OPTION_DEFAULT', LOAD, PASS + 'the default of an option does not fit its kind'),
+    ('struct:OPTION_TWICE', LOAD, PASS + 'two options have the same name'),
+    ('struct:PAIRS_TWICE', LOAD, PASS + 'two of its options are of kind pairs'),
+    ('struct:PAIRS_DEFAULT', LOAD, PASS + 'the default of an option does not fit its kind'),
     ('size', LOAD, r'{so}: error: cannot load plugin: its description is too small'),
     ('nameless', LOAD, r'{so}: error: cannot load plugin: it has no name or no version'),
     ('no_init', LOAD, r'{so}: error: cannot load plugin: it has no init function'),
@@ -99,11 +126,11 @@ class Runner:
         self.options, self.folder = options, folder
         self.failed = self.count = 0
 
-    def build(self, source, target):
+    def build(self, source, target, *flags):
         includes = [os.path.join(self.options.source, 'include'),
                     os.path.join(self.options.build, 'include')]
         command = list(self.options.cc) + ['-std=gnu11', '-Wall', '-Wextra', '-Werror', '-shared',
-                                           '-fPIC', '-o', str(self.folder / target), str(source)]
+                                           '-fPIC', '-o', str(self.folder / target), str(source), *flags]
         subprocess.run(command + ['-I' + i for i in includes], check=True)
 
     def run(self, *args):
@@ -176,12 +203,13 @@ class Runner:
 
     def bad(self, folder):
         for name, code, line in BAD:
-            self.build(folder / ('bad_%s.c' % name), 'bad_%s.so' % name)
-            so = './bad_%s.so' % name
+            source, _, fault = name.partition(':')
+            so = './bad_%s.so' % name.replace(':', '_')
+            self.build(folder / ('bad_%s.c' % source), so, *(['-DFAULT=' + fault] if fault else []))
             got = self.run('--plugin', so, '--pass', '' if code == LOAD else 'bad', 'in.onnxtxt',
                            'out.onnx')
             self.expect(name, got, code, line.replace('{so}', re.escape(so)))
-        known = {name for name, _, _ in BAD}
+        known = {name.partition(':')[0] for name, _, _ in BAD}
         for source in folder.glob('bad_*.c'):
             if source.stem[4:] not in known:
                 self.failed += 1

@@ -43,7 +43,7 @@ static surg__array made_up(surg__arena *arena, const surg_type *type) {
   int64_t *dims = surg__arena_array(arena, a.rank + 1, sizeof *dims);
   if (!dims) abort();
   for (uint32_t d = 0; d < a.rank; d++) {
-    surg_dim dim = surg_type_dim(type, d);
+    surg_dim dim = *surg_type_dim(type, d);
     dims[d] = dim.value >= 0 && !dim.param && !dim.expr ? dim.value : 1;
     a.count *= (uint64_t)dims[d];
   }

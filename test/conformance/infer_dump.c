@@ -27,8 +27,8 @@ static void put_text(const char *s) {
 static void put_dims(surg_model *m, const surg_type *t) {
   printf(", \"dims\": [");
   for (size_t i = 0; i < surg_type_rank(t); i++) {
-    const surg_dim d = surg_type_dim(t, i);
-    const char *text = surg_dim_text(m, d);
+    const surg_dim d = *surg_type_dim(t, i);
+    const char *text = surg_dim_text(m, &d);
     if (i) printf(", ");
     if (d.value >= 0)
       printf("%lld", (long long)d.value);

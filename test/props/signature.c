@@ -2,6 +2,7 @@
 /* What a model computes as a number that names and the order of nodes do not change: a sum over its
  * nodes, each hashed with what it reads. Identity is seen through and only counted, since which of
  * two outputs keeps the name of a value may follow the order of nodes. */
+#include "base/counted.h"
 #include "props.h"
 
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static uint64_t hash_tensor(const surg_tensor *t) {
   uint64_t h = mix(1, (uint64_t)surg_tensor_dtype(t)), bytes = surg_tensor_bytes(t);
   size_t rank = surg_tensor_rank(t);
   for (size_t i = 0; i < rank; i++) h = mix(h, (uint64_t)surg_tensor_dims(t)[i]);
-  const surg_str *strings = surg_tensor_strings(t);
+  const surg_str *strings = surg__strings(t);
   for (uint64_t i = 0; strings && i < surg_tensor_count(t); i++)
     h = mix_bytes(h, strings[i].p, strings[i].n);
   uint8_t *p = strings ? NULL : malloc(bytes + 1);

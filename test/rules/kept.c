@@ -60,7 +60,7 @@ static bool read_items(surg_context *ctx, rule_case *c) {
     it->rank = surg_type_has_rank(t) ? (unsigned)surg_type_rank(t) : 0;
     ok = it->rank <= CASE_RANK;
     for (unsigned k = 0; k < it->rank && ok; k++) {
-      const surg_dim d = surg_type_dim(t, k);
+      const surg_dim d = *surg_type_dim(t, k);
       it->dims[k] = d.value >= 0 && !d.param && !d.expr ? d.value : 1;
       it->count *= (uint64_t)it->dims[k];
     }

@@ -225,7 +225,7 @@ START_TEST(a_run_is_cancelled) {
   size_t left = 0;
   const surg_run_options options = {
       .size = sizeof options, .dry_run = true, .cancel = enough, .user = &left};
-  ck_assert_int_eq(surg_run(&model, "prune,simplify", &options, NULL), SURG_ELIMIT);
+  ck_assert_int_eq(surg_run(&model, "prune,simplify", &options, NULL), SURG_ECANCELLED);
   ck_assert_str_eq(surg_context_error(ctx), "m: error: cancelled in pass \"prune\"");
   ck_assert_uint_eq(nodes(), 3); /* a dry run keeps the model */
   left = 1000000;

@@ -153,7 +153,7 @@ static void hold(surg_context *ctx, const kernel_row *r, const sample *s, size_t
   if (fits && surg_type_has_rank(t)) {
     fits = surg_type_rank(t) == a->rank;
     for (size_t d = 0; fits && d < a->rank; d++) {
-      const surg_dim dim = surg_type_dim(t, d);
+      const surg_dim dim = *surg_type_dim(t, d);
       fits = dim.value < 0 || dim.value == a->dims[d];
       /* The symbol of an input bears its length in its name. */
       if (fits && dim.value < 0 && dim.param && dim.param[0] == 'n')

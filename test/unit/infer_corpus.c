@@ -26,7 +26,7 @@ static void print_type(const surg_type *t) {
   printf("%s", surg_dtype_name(surg_type_dtype(t)));
   if (!surg_type_has_rank(t)) return;
   for (size_t i = 0; i < surg_type_rank(t); i++) {
-    const surg_dim d = surg_type_dim(t, i);
+    const surg_dim d = *surg_type_dim(t, i);
     printf("%s", i ? "," : "[");
     if (d.param)
       printf("%s", d.param);
@@ -43,7 +43,7 @@ static bool contradict(const surg_type *a, const surg_type *b) {
   if (!surg_type_has_rank(a) || !surg_type_has_rank(b)) return false;
   if (surg_type_rank(a) != surg_type_rank(b)) return true;
   for (size_t i = 0; i < surg_type_rank(a); i++) {
-    const surg_dim x = surg_type_dim(a, i), y = surg_type_dim(b, i);
+    const surg_dim x = *surg_type_dim(a, i), y = *surg_type_dim(b, i);
     if (x.value >= 0 && y.value >= 0 && x.value != y.value) return true;
   }
   return false;
@@ -63,7 +63,7 @@ static bool symbolic(const surg_type *t) {
   int64_t v;
   if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) return false;
   for (size_t i = 0; i < surg_type_rank(t); i++)
-    if (!surg_dim_eval(surg_type_dim(t, i), of_inputs, NULL, &v)) return false;
+    if (surg_dim_eval(surg_type_dim(t, i), of_inputs, NULL, &v)) return false;
   return true;
 }
 

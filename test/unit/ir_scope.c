@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subgraphs, captures, functions, soft references, hoisting and clones. */
+#include "base/counted.h"
 #include "ir_common.h"
 
 #include "ir/ir.h"
@@ -545,15 +546,15 @@ START_TEST(clone) {
   ck_assert_ptr_eq(surg_node_input(n, 0), surg_graph_find_value(g, "x"));
   ck_assert_ptr_null(surg_node_input(n, 1));
   int64_t got = 0;
-  ck_assert_int_eq(surg_tensor_read_ints(surg_value_constant(surg_node_input(n, 2)), &got, 1), 1);
+  ck_assert_int_eq(surg__read_ints(surg_value_constant(surg_node_input(n, 2)), &got, 1), 1);
   ck_assert_int_eq(got, 3);
   ck_assert(surg_value_is_pinned(surg_graph_input(g, 0)));
   ck_assert_ptr_nonnull(g->annotations->subject->use.value);
   ck_assert_uint_eq(surg_model_function_count(m), 1);
   ck_assert_ptr_nonnull(surg_model_find_function(m, "dom", "F", NULL));
   ck_assert_str_eq(surg_model_metadata(m, "k"), "v");
-  ck_assert_uint_eq(
-      surg_tensor_strings(surg_value_constant(surg_graph_find_value(g, "strings")))[1].n, 2);
+  ck_assert_uint_eq(surg__strings(surg_value_constant(surg_graph_find_value(g, "strings")))[1].n,
+                    2);
   ck_assert(surg_type_equal(surg_graph_output_type(g, 0), f32(m)));
   /* It is a model of its own. */
   ck_ok(surg_node_erase(n) == SURG_EINVALID ? SURG_OK : SURG_EINTERNAL);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types and tensors: making, sizes, and typed lists in every encoding, whole and in parts. */
+#include "base/counted.h"
 #include "ir_common.h"
 
 #include "base/dtype.h"
@@ -22,12 +23,12 @@ START_TEST(types) {
   const surg_type *t = surg_type_tensor(m, SURG_FLOAT, dims, 4);
   ck_assert_int_eq(surg_type_get_kind(t), SURG_TYPE_TENSOR);
   ck_assert_uint_eq(surg_type_rank(t), 4);
-  ck_assert_int_eq(surg_type_dim(t, 1).value, -1);
-  ck_assert_ptr_null(surg_type_dim(t, 1).param);
-  ck_assert_int_eq(surg_type_dim(t, 2).value, -1);
-  ck_assert_str_eq(surg_type_dim(t, 2).param, "N");
-  ck_assert_int_eq(surg_type_dim(t, 3).value, 0);
-  ck_assert_int_eq(surg_type_dim(t, 9).value, -1);
+  ck_assert_int_eq(surg_type_dim(t, 1)->value, -1);
+  ck_assert_ptr_null(surg_type_dim(t, 1)->param);
+  ck_assert_int_eq(surg_type_dim(t, 2)->value, -1);
+  ck_assert_str_eq(surg_type_dim(t, 2)->param, "N");
+  ck_assert_int_eq(surg_type_dim(t, 3)->value, 0);
+  ck_assert_int_eq(surg_type_dim(t, 9)->value, -1);
   ck_assert(!surg_type_static(t, NULL));
   uint64_t count;
   surg_dim big[3] = {{INT64_MAX, NULL}, {INT64_MAX, NULL}, {0, NULL}};
@@ -113,27 +114,25 @@ START_TEST(read_ints) {
   int64_t got[9], n = 3, big = 5000;
   uint8_t nibbles[2] = {0x8F, 0x07}; /* -1, -8, 7 */
   surg_tensor *t = surg_tensor_new(m, SURG_INT4, &n, 1, nibbles, 2);
-  ck_assert_int_eq(surg_tensor_read_ints(t, got, 9), 3);
+  ck_assert_int_eq(surg__read_ints(t, got, 9), 3);
   ck_assert(got[0] == -1 && got[1] == -8 && got[2] == 7);
-  ck_assert_int_eq(surg_tensor_read_ints(t, got, 2), -1);
+  ck_assert_int_eq(surg__read_ints(t, got, 2), -1);
   t = surg_tensor_new(m, SURG_UINT4, &n, 1, nibbles, 2);
-  ck_assert_int_eq(surg_tensor_read_ints(t, got, 9), 3);
+  ck_assert_int_eq(surg__read_ints(t, got, 9), 3);
   ck_assert(got[0] == 15 && got[1] == 8 && got[2] == 7);
   uint64_t above = (uint64_t)INT64_MAX + 1;
   t = surg_tensor_new(m, SURG_UINT64, NULL, 0, &above, 8);
-  ck_assert_int_eq(surg_tensor_read_ints(t, got, 9), -1);
+  ck_assert_int_eq(surg__read_ints(t, got, 9), -1);
   float f = 1;
-  ck_assert_int_eq(surg_tensor_read_ints(surg_tensor_new(m, SURG_FLOAT, NULL, 0, &f, 4), got, 9),
-                   -1);
+  ck_assert_int_eq(surg__read_ints(surg_tensor_new(m, SURG_FLOAT, NULL, 0, &f, 4), got, 9), -1);
   int64_t none = 0;
-  ck_assert_int_eq(surg_tensor_read_ints(surg_tensor_new(m, SURG_INT8, &none, 1, NULL, 0), got, 9),
-                   0);
+  ck_assert_int_eq(surg__read_ints(surg_tensor_new(m, SURG_INT8, &none, 1, NULL, 0), got, 9), 0);
   /* More than one buffer, with a type of two bits. */
   uint8_t *bits = malloc(1250);
   int64_t *out = malloc(5000 * sizeof *out);
   for (int i = 0; i < 1250; i++) bits[i] = 0xE4; /* 0 1 2 3 */
   t = surg_tensor_new(m, SURG_UINT2, &big, 1, bits, 1250);
-  ck_assert_int_eq(surg_tensor_read_ints(t, out, 5000), 5000);
+  ck_assert_int_eq(surg__read_ints(t, out, 5000), 5000);
   for (int i = 0; i < 5000; i++) ck_assert_int_eq(out[i], i % 4);
   free(bits);
   free(out);
@@ -291,17 +290,17 @@ START_TEST(typed_strings) {
   byte(2 << 3), varint(8);
   byte(6 << 3 | 2), varint(0);
   surg_tensor *t = typed(SURG_STRING, 2);
-  const surg_str *s = surg_tensor_strings(t);
+  const surg_str *s = surg__strings(t);
   ck_assert_ptr_nonnull(s);
   ck_assert_uint_eq(s[0].n, 3);
   ck_assert_int_eq(memcmp(s[0].p, "a\0b", 3), 0);
   ck_assert_uint_eq(s[1].n, 0);
-  ck_assert_ptr_eq(surg_tensor_strings(t), s);
+  ck_assert_ptr_eq(surg__strings(t), s);
   ck_assert_uint_eq(surg_tensor_bytes(t), 3);
-  ck_assert_ptr_null(surg_tensor_strings(typed(SURG_STRING, 3)));
-  ck_assert_ptr_null(surg_tensor_strings(typed(SURG_STRING, 1)));
+  ck_assert_ptr_null(surg__strings(typed(SURG_STRING, 3)));
+  ck_assert_ptr_null(surg__strings(typed(SURG_STRING, 1)));
   used -= 1;
-  ck_assert_ptr_null(surg_tensor_strings(typed(SURG_STRING, 2)));
+  ck_assert_ptr_null(surg__strings(typed(SURG_STRING, 2)));
 }
 END_TEST
 

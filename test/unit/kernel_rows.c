@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads and runs the rows of kernel tests. */
 #include "kernel_rows.h"
+#include "base/counted.h"
 
 #include <check.h>
 #include <math.h>
@@ -219,7 +220,7 @@ static void same_tensor(const kernel_row *r, size_t i, const surg_tensor *got,
                   r->op, r->opset, r->inputs, d);
   }
   if (dtype == SURG_STRING) {
-    const surg_str *s = surg_tensor_strings(got), *t = surg_tensor_strings(want);
+    const surg_str *s = surg__strings(got), *t = surg__strings(want);
     for (size_t k = 0; k < count; k++) {
       ck_assert_msg(s[k].n == t[k].n && (s[k].n == 0 || memcmp(s[k].p, t[k].p, s[k].n) == 0),
                     "%s-%d '%s': string %zu is '%.*s'", r->op, r->opset, r->inputs, k, (int)s[k].n,

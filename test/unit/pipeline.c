@@ -117,15 +117,15 @@ static surg_pass_result run_greedy(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option look_options[] = {
-    {"n", SURG_OPTION_INT, "7", "a number"},
-    {"flag", SURG_OPTION_BOOL, NULL, "a flag"},
-    {"text", SURG_OPTION_STRING, NULL, "a text"},
-    {"list", SURG_OPTION_LIST, "a+b", "a list"},
+    SURG_OPTION(INT, "n", "7", "a number"),
+    SURG_OPTION(BOOL, "flag", NULL, "a flag"),
+    SURG_OPTION(STRING, "text", NULL, "a text"),
+    SURG_OPTION(LIST, "list", "a+b", "a list"),
 };
 
 static const surg_option pair_options[] = {
-    {"n", SURG_OPTION_INT, "7", "a number"},
-    {"any", SURG_OPTION_PAIRS, NULL, "any names"},
+    SURG_OPTION(INT, "n", "7", "a number"),
+    SURG_OPTION(PAIRS, "any", NULL, "any names"),
 };
 
 static surg_pass_result run_pairs(surg_pass_ctx *p, surg_graph *g) {
@@ -158,12 +158,12 @@ PASS(look, "look", run_look, .options = look_options, .option_count = 4);
 PASS(pairs_pass, "pairs", run_pairs, .options = pair_options, .option_count = 2);
 PASS(name_pass, "name-one", run_name, .keeps = SURG_FACT_SORTED, .exactness = SURG_ULP);
 /* Its option says that it may do anything; so does the pass. */
-static const surg_option bold_options[] = {{"allow", SURG_OPTION_STRING, "lossy", "consent"}};
+static const surg_option bold_options[] = {SURG_OPTION(STRING, "allow", "lossy", "consent")};
 PASS(bold, "bold", run_name, .exactness = SURG_LOSSY, .options = bold_options, .option_count = 1);
 PASS(edit, "edit", run_name, .exactness = SURG_LOSSY, .edits = true);
 PASS(lie, "lie", run_lie, .keeps = 0);
 PASS(add_output, "add-output", run_add_output, .keeps = 0);
-PASS(add_output_said, "add-output-said", run_add_output, .interface = true);
+PASS(add_output_said, "add-output-said", run_add_output, .changes_interface = true);
 PASS(disorder, "disorder", run_disorder, .keeps = SURG_FACT_SORTED);
 PASS(disorder_said, "disorder-said", run_disorder, .keeps = 0);
 PASS(fails, "fails", run_fail, .keeps = 0);
@@ -397,12 +397,12 @@ static void refuse(surg_pass pass, const char *why) {
 }
 
 START_TEST(registration_checks) {
-  static const surg_option twice[] = {{"a", SURG_OPTION_BOOL, NULL, "h"},
-                                      {"a", SURG_OPTION_INT, NULL, "h"}};
-  static const surg_option odd[] = {{"A b", SURG_OPTION_BOOL, NULL, "h"}};
-  static const surg_option fallback[] = {{"a", SURG_OPTION_INT, "many", "h"}};
-  static const surg_option kind[] = {{"a", (surg_option_kind)9, NULL, "h"}};
-  static const surg_option helpless[] = {{"a", SURG_OPTION_BOOL, NULL, NULL}};
+  static const surg_option twice[] = {SURG_OPTION(BOOL, "a", NULL, "h"),
+                                      SURG_OPTION(INT, "a", NULL, "h")};
+  static const surg_option odd[] = {SURG_OPTION(BOOL, "A b", NULL, "h")};
+  static const surg_option fallback[] = {SURG_OPTION(INT, "a", "many", "h")};
+  static const surg_option kind[] = {{sizeof(surg_option), 9, "a", NULL, "h"}};
+  static const surg_option helpless[] = {SURG_OPTION(BOOL, "a", NULL, NULL)};
   surg_pass good = quiet, p;
   good.name = "fresh";
   p = good, p.name = "quiet", refuse(p, "the name is in use");
@@ -424,9 +424,9 @@ START_TEST(registration_checks) {
   p = good, p.options = fallback, p.option_count = 1, refuse(p, "the default of an option");
   p = good, p.options = kind, p.option_count = 1, refuse(p, "an option is of no known kind");
   p = good, p.options = helpless, p.option_count = 1, refuse(p, "an option has no help");
-  static const surg_option two_pairs[] = {{"a", SURG_OPTION_PAIRS, NULL, "some"},
-                                          {"b", SURG_OPTION_PAIRS, NULL, "more"}};
-  static const surg_option pair_default[] = {{"a", SURG_OPTION_PAIRS, "x=1", "some"}};
+  static const surg_option two_pairs[] = {SURG_OPTION(PAIRS, "a", NULL, "some"),
+                                          SURG_OPTION(PAIRS, "b", NULL, "more")};
+  static const surg_option pair_default[] = {SURG_OPTION(PAIRS, "a", "x=1", "some")};
   p = good, p.options = two_pairs, p.option_count = 2,
   refuse(p, "two of its options are of kind pairs");
   p = good, p.options = pair_default, p.option_count = 1, refuse(p, "the default of an option");
@@ -440,9 +440,10 @@ START_TEST(every_function_is_in_the_table) {
   ck_assert_uint_eq(api->size, sizeof *api);
   ck_assert_uint_eq(api->abi_major, SURG_ABI_MAJOR);
   ck_assert_uint_eq(api->abi_minor, SURG_ABI_MINOR);
-  ck_assert_uint_eq(offsetof(surg_api, surg_context_new), 8); /* the head never moves */
-#define SURG_FN(ret, name, params, args) ck_assert(api->name == name);
-#define SURG_PROC(name, params, args) ck_assert(api->name == name);
+  ck_assert_uint_eq(offsetof(surg_api, slots), 8); /* the head never moves */
+#define SURG_FN(slot, ret, name, params, args) \
+  ck_assert(api->slots[slot] == (surg_function_ptr)name);
+#define SURG_PROC(slot, name, params, args) ck_assert(api->slots[slot] == (surg_function_ptr)name);
 #include <onnxsurg/api.def>
 #undef SURG_FN
 #undef SURG_PROC

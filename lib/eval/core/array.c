@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversion between tensors of a model and the unpacked arrays that kernels use. */
 #include "base/context.h"
+#include "base/counted.h"
 #include "base/diag.h"
 #include "base/dtype.h"
 #include "eval/core/eval.h"
@@ -42,7 +43,7 @@ surg_status surg__array_from_tensor(surg_context *ctx, surg__arena *arena, const
                        .count = surg_tensor_count(t)};
   if (surg_tensor_is_sparse(t)) return SURG_EUNSUPPORTED;
   if (out->dtype == SURG_STRING) {
-    const surg_str *strings = surg_tensor_strings(t);
+    const surg_str *strings = surg__strings(t);
     out->data = (void *)(uintptr_t)strings;
     if (!strings && out->count > 0) return surg__alloc_status(ctx);
     if (!strings) out->data = surg__arena_alloc(arena, 1);

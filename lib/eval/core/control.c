@@ -58,7 +58,7 @@ static surg_status empty_like(surg__machine *m, const surg_type *type, surg__arr
   }
   uint32_t rank = (uint32_t)surg_type_rank(type);
   for (uint32_t i = 0; i < rank; ++i) {
-    int64_t d = surg_type_dim(type, i).value;
+    int64_t d = surg_type_dim(type, i)->value;
     dims[i] = d > 0 ? d : 0;
     if (d < 0 && !m->session->open) m->session->open = "the shape of what no turn has given";
   }

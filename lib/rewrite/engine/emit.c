@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/counted.h"
 #include "base/dtype.h"
 #include "infer/infer.h"
 #include "ir/ir.h" /* for surg__node_inherit alone */
@@ -436,7 +437,7 @@ static bool split_int(bool is_signed, int64_t i, double out[2]) {
 }
 
 static bool read_ints(surg__match *m, const surg_tensor *t, size_t n, int64_t *ints) {
-  if (surg_tensor_dtype(t) != SURG_UINT64) return surg_tensor_read_ints(t, ints, n) == (int64_t)n;
+  if (surg_tensor_dtype(t) != SURG_UINT64) return surg__read_ints(t, ints, n) == (int64_t)n;
   uint8_t *raw = surg__arena_array(m->arena, n + 1, 8);
   if (!raw || surg_tensor_read(t, 0, raw, n * 8)) return false;
   surg__unpack(SURG_UINT64, n, raw, ints);

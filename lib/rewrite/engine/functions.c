@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/counted.h"
 #include "infer/infer.h"
 #include "io/text_codec.h"
 #include "rewrite/lang/rule.h"
@@ -59,7 +60,7 @@ static surg__rvalue fn_dim(surg__match *m, const surg_value *v, const surg__rval
   const int64_t rank = (int64_t)surg_type_rank(t);
   if (i < 0) i += rank;
   if (i < 0 || i >= rank) return unknown;
-  return (surg__rvalue){.kind = SURG__R_INT, .one = num_of_dim(surg_type_dim(t, (size_t)i))};
+  return (surg__rvalue){.kind = SURG__R_INT, .one = num_of_dim(*surg_type_dim(t, (size_t)i))};
 }
 
 static surg__rvalue fn_shape(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {
@@ -69,7 +70,7 @@ static surg__rvalue fn_shape(surg__match *m, const surg_value *v, const surg__rv
   const size_t rank = surg_type_rank(t);
   surg__rnum *items = surg__arena_array(m->arena, rank + 1, sizeof *items);
   if (!items) return unknown;
-  for (size_t i = 0; i < rank; i++) items[i] = num_of_dim(surg_type_dim(t, i));
+  for (size_t i = 0; i < rank; i++) items[i] = num_of_dim(*surg_type_dim(t, i));
   return (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = rank};
 }
 
@@ -136,7 +137,7 @@ static surg__rvalue proven(surg__match *m, const surg_value *v) {
   const int dtype = t ? surg_type_dtype(t) : 0;
   if (dtype != SURG_INT64 && dtype != SURG_INT32) return unknown;
   const bool empty = surg_type_static(t, &count) && count == 0;
-  const int64_t n = empty ? 0 : surg_value_elements(v, e, SURG__RULE_LIST);
+  const int64_t n = empty ? 0 : surg__known_elements(v, e, SURG__RULE_LIST);
   surg__rnum *items = n >= 0 ? surg__arena_array(m->arena, (size_t)n + 1, sizeof *items) : NULL;
   if (!items) return unknown;
   for (int64_t i = 0; i < n; i++) {
@@ -158,7 +159,7 @@ static surg__rvalue elements(surg__match *m, const surg_value *v) {
   double *reals = surg__arena_array(m->arena, count + 1, sizeof *reals);
   if (!items || !ints || !reals) return unknown;
   if (!surg__dtype_is_float(dtype)) {
-    if (surg_tensor_read_ints(t, ints, count) != (int64_t)count) return unknown;
+    if (surg__read_ints(t, ints, count) != (int64_t)count) return unknown;
     for (size_t i = 0; i < count; i++) items[i] = (surg__rnum){.known = true, .i = ints[i]};
     return (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = count};
   }
@@ -267,7 +268,7 @@ static surg__rvalue fn_positive(surg__match *m, const surg_value *v, const surg_
 /* Queries the proven range of v. Ranges of non-constant values are recorded in
  * the match, for reports. */
 static bool range_of(surg__match *m, const surg_value *v, surg_range *r) {
-  if (!v || !surg_value_range(v, r)) return false;
+  if (surg_value_range(v, r) != SURG_OK) return false;
   surg__asked *free_one = NULL;
   if (surg_value_constant(v)) return true; /* not reported for constants */
   for (size_t i = 0; i < SURG_COUNT(m->asked) && !free_one; i++) {
@@ -649,7 +650,7 @@ static surg__rvalue fn_in_order(surg__match *m, const surg_value *v, const surg_
   for (size_t i = 0; i < a[0].n; i++) {
     const int64_t axis = a[0].items[i].i;
     if (axis < 0 || (uint64_t)axis >= a[0].n) return unknown;
-    if (surg_type_dim(t, (size_t)axis).value == 1) continue;
+    if (surg_type_dim(t, (size_t)axis)->value == 1) continue;
     if (axis < last) return surg_type_static(t, NULL) ? boolean(false) : unknown;
     last = axis;
   }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/counted.h"
 #include "rewrite/lang/rule.h"
 
 /* State of a search over the input orders of commutative nodes. Bit i refers to the i-th
@@ -174,7 +175,7 @@ static bool is_number(const surg_node *n, const surg_value *v, double number) {
       break;
     }
     default:
-      if (surg_tensor_read_ints(t, &i, 1) != 1 || (double)i != number) return false;
+      if (surg__read_ints(t, &i, 1) != 1 || (double)i != number) return false;
       d = number;
   }
   /* x + 0.0 and x + -0.0 differ, so the sign of zero matters. */

@@ -135,7 +135,7 @@ static val without_sign(surg__builder *b, val x, val *sign) {
 static val beyond(surg__builder *b, val n, val at, unsigned width, bool *ok) {
   surg_range range;
   *ok = true;
-  if (surg_value_range(n, &range) && range.high < (double)width) return NULL;
+  if (surg_value_range(n, &range) == SURG_OK && range.high < (double)width) return NULL;
   *ok = b->m->opset >= 9;
   if (!*ok) return NULL;
   val all = less(b, int64(b, (int64_t)width - 1), at);

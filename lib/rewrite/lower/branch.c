@@ -2,6 +2,7 @@
 /* If as one of its branches, if the condition is known, or as Where. For Where both branches run
  * and each output is selected from one of them, so no node of either may fail or have side effects
  * where its branch is not selected. */
+#include "base/counted.h"
 #include "rewrite/lower/native.h"
 
 #define MOST_NODES 64u /* per branch, since both branches always run */
@@ -24,7 +25,7 @@ static bool is_one(surg_dim d) {
 
 /* Whether both dimensions are equal for all inputs of the model. */
 static bool same_dim(surg_dim a, surg_dim b) {
-  return a.value >= 0 || b.value >= 0 ? a.value == b.value : surg_dim_equal(a, b);
+  return a.value >= 0 || b.value >= 0 ? a.value == b.value : surg_dim_equal(&a, &b);
 }
 
 static bool same_type(const surg_value *x, const surg_value *y) {
@@ -33,7 +34,7 @@ static bool same_type(const surg_value *x, const surg_value *y) {
       surg_type_rank(a) != surg_type_rank(b))
     return false;
   for (size_t i = 0; i < surg_type_rank(a); i++)
-    if (!same_dim(surg_type_dim(a, i), surg_type_dim(b, i))) return false;
+    if (!same_dim(*surg_type_dim(a, i), *surg_type_dim(b, i))) return false;
   return true;
 }
 
@@ -48,7 +49,7 @@ static bool broadcasts(const surg_node *n) {
       const surg_type *c = tensor_of(surg_node_input(n, k));
       const size_t ra = surg_type_rank(a), rc = surg_type_rank(c);
       for (size_t d = 0; d < ra && d < rc; d++) {
-        const surg_dim x = surg_type_dim(a, ra - 1 - d), y = surg_type_dim(c, rc - 1 - d);
+        const surg_dim x = *surg_type_dim(a, ra - 1 - d), y = *surg_type_dim(c, rc - 1 - d);
         if (!is_one(x) && !is_one(y) && !same_dim(x, y)) return false;
       }
     }
@@ -164,7 +165,7 @@ static surg_status if_to_where(surg__builder *b) {
 /* 0 or 1 if the condition is proven, else -1. */
 static int taken(const surg_value *c) {
   surg_elem e;
-  if (!c || surg_value_elements(c, &e, 1) != 1 || !e.known) return -1;
+  if (!c || surg__known_elements(c, &e, 1) != 1 || !e.known) return -1;
   return e.value != 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AffineGrid, CenterCropPad and Col2Im, equivalent to lib/eval/image/grid.c and
  * lib/eval/image/image.c. Sizes that are inputs may be constants or computed by the model. */
+#include "base/counted.h"
 #include "rewrite/lower/native.h"
 
 /* --- AffineGrid: multiplies each point of a regular grid by a matrix --- */
@@ -28,7 +29,7 @@ static surg__built even(surg__builder *b, surg__bdim size, bool corners) {
 static bool read_sizes(surg_value *v, uint32_t n, surg__bdim *sizes) {
   assert(n <= SURG__BT_RANK);
   surg_elem known[SURG__BT_RANK];
-  const int64_t count = surg_value_elements(v, known, SURG__BT_RANK);
+  const int64_t count = surg__known_elements(v, known, SURG__BT_RANK);
   surg__built all;
   if (!surg__built_of(v, &all) || all.rank != 1 || all.d[0].n != (int64_t)n) return false;
   for (uint32_t i = 0; i < n; i++) {

@@ -2,6 +2,7 @@
 /* Operators that select elements, for versions without them. Gather fetches each element with a
  * computed index from the flat tensor, or from two flat tensors concatenated. Elements are only
  * moved, so NaN and infinity do not spread, and strings work, too. */
+#include "base/counted.h"
 #include "rewrite/lower/terms.h"
 
 #define MOST_INDICES 65536u /* in a constant */
@@ -527,7 +528,7 @@ static surg_status sums_along(surg__builder *b) {
       surg__b_bad(b, x.rank >= SURG__BT_RANK, "x: the rank is above the limit") ||
       surg__b_bad(b, b->m->opset < 8, "the rewrite requires opset 8"))
     return SURG_EUNSUPPORTED;
-  const bool known = surg_value_elements(axis, &e, 1) == 1 && e.known;
+  const bool known = surg__known_elements(axis, &e, 1) == 1 && e.known;
   const int64_t at = known && e.value < 0 ? e.value + x.rank : e.value;
   if (surg__b_bad(b, known && (at < 0 || at >= (int64_t)x.rank), "the axis is out of range"))
     return SURG_EUNSUPPORTED;
@@ -574,7 +575,7 @@ static bool read_written(surg__builder *b, written *w, surg__built *i) {
   w->hit = surg__arena_array(arena, (size_t)w->count + 1, sizeof *w->hit);
   if (!t || !w->index || !w->from || !w->hit) return false;
   for (uint64_t k = 0; k < w->count; k++) w->from[k] = w->hit[k] = 0;
-  return surg_tensor_read_ints(t, w->index, (size_t)w->indices) == (int64_t)w->indices;
+  return surg__read_ints(t, w->index, (size_t)w->indices) == (int64_t)w->indices;
 }
 
 /* Normalizes index k along an axis; false: out of range. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/counted.h"
 #include "rewrite/lower/native.h"
 
 /* One side of the table: a list of strings, int64 or float, converted from
@@ -41,7 +42,7 @@ static bool read_tensor(surg__builder *b, const surg_tensor *t, side *out) {
   *out = (side){.dtype = surg_tensor_dtype(t), .kept = kept_as(surg_tensor_dtype(t)), .n = n};
   if (!out->kept || surg_tensor_is_sparse(t)) return false;
   if (out->kept == SURG_STRING) {
-    out->strings = surg_tensor_strings(t);
+    out->strings = surg__strings(t);
     return n == 0 || out->strings;
   }
   void *all = surg__arena_array(b->m->arena, (size_t)n + 1, sizeof(int64_t));
@@ -49,7 +50,7 @@ static bool read_tensor(surg__builder *b, const surg_tensor *t, side *out) {
   if (!all) return false;
   if (out->kept == SURG_INT64) {
     out->ints = all;
-    return surg_tensor_read_ints(t, all, (size_t)n) == (int64_t)n;
+    return surg__read_ints(t, all, (size_t)n) == (int64_t)n;
   }
   out->floats = all;
   return surg_tensor_read(t, 0, all, (size_t)n * sizeof(float)) == SURG_OK;

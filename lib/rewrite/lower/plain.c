@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Forms that need few operators, for runtimes that support little: rows selected by a matrix
  * product, Expand along one of two axes at a time, tensors concatenated from flat pieces. */
+#include "base/counted.h"
 #include "rewrite/lower/terms.h"
 
 #define MOST_PIECES 128 /* per concatenated tensor */
@@ -78,7 +79,7 @@ static surg_status one_hot_plain(surg__builder *b) {
   int64_t axis = surg_node_int(surg__b_matched(b), "axis", -1), perm[SURG__BT_RANK];
   if (!surg__b_attrs_known(b) || !surg__built_get(b, "i", &i) || !surg__built_get(b, "y", &y) ||
       surg__b_bad(b, !depth, "the depth is absent") ||
-      surg__b_bad(b, surg_value_elements(depth, &n, 1) != 1, "the depth is unknown") ||
+      surg__b_bad(b, surg__known_elements(depth, &n, 1) != 1, "the depth is unknown") ||
       surg__b_bad(b, !n.known, "the depth is unknown") ||
       surg__b_bad(b, n.value < 1, "the depth is below 1") ||
       surg__b_bad(b, i.rank < 1, "i: expected rank 1 or more") ||
@@ -192,8 +193,7 @@ static int64_t *sources_of(surg__builder *b, const surg__built *x, const surg__b
   if (numbers / (uint64_t)length * width != news) return NULL;
   int64_t *at = surg__arena_array(b->m->arena, (size_t)numbers + 1, sizeof *at);
   int64_t *source = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *source);
-  if (!at || !source || surg_tensor_read_ints(t, at, (size_t)numbers) != (int64_t)numbers)
-    return NULL;
+  if (!at || !source || surg__read_ints(t, at, (size_t)numbers) != (int64_t)numbers) return NULL;
   for (uint64_t k = 0; k < count; k++) source[k] = -1;
   for (uint64_t k = 0; k < numbers / (uint64_t)length; k++) {
     const int64_t to = place_of(x, at + k * (uint64_t)length, (uint32_t)length);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantized operators before opset 10, computed in floats: sums of products are exact (in float or
  * double), then rounded as the operators require. Also Erf before opset 9. */
+#include "base/counted.h"
 #include "rewrite/lower/terms.h"
 
 /* --- rounding --- */
@@ -87,7 +88,7 @@ static bool find_lie(const surg_node *n, const surg_type *x, const surg_value *s
   if (axis < 0) axis += (int64_t)l->rank;
   if (axis < 0 || axis >= (int64_t)l->rank) return false;
   l->axis = (size_t)axis;
-  l->length = surg_type_dim(x, l->axis).value;
+  l->length = surg_type_dim(x, l->axis)->value;
   return l->block ? l->block > 0 && l->length > 0 && l->length <= SURG__RULE_LIST
                   : surg_type_rank(type_of(s)) == 1;
 }
@@ -187,7 +188,7 @@ static uint64_t terms_of(const surg__builder *b, bool conv) {
   uint64_t n = rank ? 1 : 0;
   const size_t from = conv ? 1 : rank > 1 ? rank - 2 : 0;
   for (size_t i = from; i < (conv || rank < 2 ? rank : rank - 1); i++) {
-    const int64_t d = surg_type_dim(t, i).value;
+    const int64_t d = surg_type_dim(t, i)->value;
     if (d < 0 || !surg__mul_u64(n, (uint64_t)d, &n)) return 0;
   }
   return n;
@@ -199,7 +200,7 @@ static uint64_t reach(const surg__builder *b, const char *x, const char *zero) {
   const surg_value *v = surg__b_get(b, zero);
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
   int64_t z = 0;
-  if (v && (!t || surg_tensor_read_ints(t, &z, 1) != 1)) return 255;
+  if (v && (!t || surg__read_ints(t, &z, 1) != 1)) return 255;
   return (uint64_t)(high - z > z - low ? high - z : z - low);
 }
 

@@ -5,6 +5,7 @@
  * a row of zeros after all others. */
 #include <math.h>
 
+#include "base/counted.h"
 #include "rewrite/lower/native.h"
 
 enum { NEAREST, LINEAR, CUBIC };
@@ -620,7 +621,7 @@ static bool read_levels(levels *l) {
       l->weight.rank != 5 || l->value.dtype != SURG_FLOAT || l->at.dtype != SURG_FLOAT ||
       l->weight.dtype != SURG_FLOAT)
     return false;
-  const int64_t count = surg_value_elements(surg__b_get(b, "sizes"), e, SURG_COUNT(e));
+  const int64_t count = surg__known_elements(surg__b_get(b, "sizes"), e, SURG_COUNT(e));
   if (count < 2 || count % 2 || l->at.d[3].n != count / 2 || l->weight.d[3].n != count / 2)
     return false;
   l->n = (size_t)count / 2;

@@ -3,6 +3,7 @@
  * matrix. Also EyeLike. */
 #include <math.h>
 
+#include "base/counted.h"
 #include "rewrite/lower/terms.h"
 
 /* --- CumProd --- */
@@ -35,7 +36,7 @@ static val ones_of(surg__builder *b, const surg_type *t, int dtype, size_t axis)
   int64_t *dims = surg__arena_array(b->m->arena, rank + 1, sizeof *dims);
   uint64_t count;
   if (!dims) return no_memory(b);
-  for (size_t i = 0; i < rank; i++) dims[i] = i == axis ? 1 : surg_type_dim(t, i).value;
+  for (size_t i = 0; i < rank; i++) dims[i] = i == axis ? 1 : surg_type_dim(t, i)->value;
   if (!surg__dims_product(dims, rank, &count)) return no_memory(b);
   double *ones = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *ones);
   if (!ones) return no_memory(b);
@@ -56,7 +57,7 @@ static bool parts_known(const surg_type *t, size_t from, size_t to) {
   uint64_t count;
   if (!surg_type_static(t, &count) || count > MOST_ELEMENTS) return false;
   for (size_t k = from; k < to; k++)
-    if (surg_type_dim(t, k).value > (int64_t)MOST_PARTS) return false;
+    if (surg_type_dim(t, k)->value > (int64_t)MOST_PARTS) return false;
   return true;
 }
 
@@ -66,7 +67,7 @@ static bool which_axes(const surg_value *a, size_t rank, size_t *from, size_t *t
   int64_t axis;
   *from = 0;
   *to = rank;
-  if (!t || surg_tensor_read_ints(t, &axis, 1) != 1) return rank <= MOST_AXES && dtype_of(a);
+  if (!t || surg__read_ints(t, &axis, 1) != 1) return rank <= MOST_AXES && dtype_of(a);
   if (axis < 0) axis += (int64_t)rank;
   *from = (size_t)axis;
   *to = *from + 1;
@@ -90,7 +91,7 @@ static surg_status cum_prod(surg__builder *b) {
   val in = half ? cast(b, x, SURG_FLOAT) : x;
   for (size_t k = to; k-- > from;) {
     val ones = exclusive ? ones_of(b, t, half ? SURG_FLOAT : dtype, k) : NULL;
-    val one = products(b, in, surg_type_dim(t, k).value, k, exclusive, reverse, ones);
+    val one = products(b, in, surg_type_dim(t, k)->value, k, exclusive, reverse, ones);
     y = !y ? one : where(b, is_axis(b, a, (int64_t)k, (int64_t)surg_type_rank(t)), one, y);
   }
   surg__b_result(b, "y", half ? cast(b, y, dtype) : y);
@@ -113,13 +114,13 @@ typedef struct dft {
 static bool dft_form(const surg_node *n, const surg_type *t, size_t axis, const surg_value *length,
                      dft *d) {
   const size_t rank = surg_type_rank(t);
-  const int64_t have = surg_type_dim(t, axis).value;
-  *d = (dft){.parts = surg_type_dim(t, rank - 1).value,
+  const int64_t have = surg_type_dim(t, axis)->value;
+  *d = (dft){.parts = surg_type_dim(t, rank - 1)->value,
              .inverse = surg_node_int(n, "inverse", 0) != 0,
              .half = surg_node_int(n, "onesided", 0) != 0};
   d->length = d->half && d->inverse ? 2 * (have - 1) : have;
   const surg_tensor *given = length ? surg_value_constant(length) : NULL;
-  if (length && (!given || surg_tensor_read_ints(given, &d->length, 1) != 1)) return false;
+  if (length && (!given || surg__read_ints(given, &d->length, 1) != 1)) return false;
   d->nothing = d->length == 0;
   if (d->nothing) return have > 0;
   if (have < 1 || d->length < 1 || (d->parts != 1 && d->parts != 2)) return false;
@@ -180,7 +181,7 @@ static val dft_along(surg__builder *b, val x, const surg_type *t, size_t axis, c
   perm[k] = (int64_t)rank - 1;
   for (size_t i = 0; i < rank; i++) {
     back[perm[i]] = (int64_t)i;
-    dims[i] = surg_type_dim(t, (size_t)perm[i]).value;
+    dims[i] = surg_type_dim(t, (size_t)perm[i])->value;
   }
   if (d->points < dims[rank - 2]) {
     int64_t *first = surg__arena_array(b->m->arena, (size_t)d->points, sizeof *first);
@@ -211,7 +212,7 @@ static val dft_chosen(surg__builder *b, val x, const surg_type *t, const dft *fo
   for (size_t k = 0; k < n; k++) {
     int64_t *shape = shapes + k * rank;
     uint64_t count;
-    for (size_t i = 0; i + 1 < rank; i++) shape[i] = surg_type_dim(t, i).value;
+    for (size_t i = 0; i + 1 < rank; i++) shape[i] = surg_type_dim(t, i)->value;
     shape[from + k] = forms[k].out_points;
     shape[rank - 1] = forms[k].out_parts;
     if (!forms[k].nothing)
@@ -266,7 +267,7 @@ static surg_status discrete_fourier(surg__builder *b) {
                     "the length of the transform is unknown or unsupported"))
       return SURG_EUNSUPPORTED;
     some = some || !forms[k - from].nothing;
-    alike = alike && (to - from == 1 || forms[k - from].out_points == surg_type_dim(t, k).value);
+    alike = alike && (to - from == 1 || forms[k - from].out_points == surg_type_dim(t, k)->value);
   }
   if (surg__b_bad(b, !some, "no axis can be transformed") ||
       surg__b_bad(b, !alike && b->m->opset < 11, "the rewrite requires opset 11"))
@@ -301,7 +302,7 @@ static surg_status eye(surg__builder *b) {
       surg__b_bad(b, count > MOST_ELEMENTS, "it has more parts than a rewrite may list") ||
       !surg__b_attrs_known(b))
     return SURG_EUNSUPPORTED;
-  const int64_t dims[2] = {surg_type_dim(t, 0).value, surg_type_dim(t, 1).value};
+  const int64_t dims[2] = {surg_type_dim(t, 0)->value, surg_type_dim(t, 1)->value};
   const int64_t dtype = surg_node_int(n, "dtype", surg_type_dtype(t)), k = surg_node_int(n, "k", 0);
   double *one = surg__arena_array(b->m->arena, (size_t)count + 1, sizeof *one);
   if (surg__b_bad(b, !has_one(dtype), "an element type is unknown or unsupported"))

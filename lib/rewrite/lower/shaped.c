@@ -13,7 +13,7 @@ bool surg__built_of(surg_value *v, surg__built *out) {
   out->dtype = surg_type_dtype(t);
   out->rank = (uint32_t)surg_type_rank(t);
   for (uint32_t i = 0; i < out->rank; i++) {
-    const surg_dim dim = surg_type_dim(t, i);
+    const surg_dim dim = *surg_type_dim(t, i);
     out->d[i] = (surg__bdim){.n = dim.value >= 0 ? dim.value : -1, .of = v, .axis = i, .dim = dim};
   }
   return out->dtype != 0;
@@ -53,14 +53,14 @@ surg__bdim surg__bdim_fixed(int64_t n) {
 bool surg__bdim_same(const surg__bdim *a, const surg__bdim *b) {
   if (a->n >= 0 || b->n >= 0) return a->n == b->n;
   if (a->v || b->v) return a->v == b->v;
-  return (a->of == b->of && a->axis == b->axis) || surg_dim_equal(a->dim, b->dim);
+  return (a->of == b->of && a->axis == b->axis) || surg_dim_equal(&a->dim, &b->dim);
 }
 
 bool surg__bdim_filled(const surg__bdim *a) {
   int64_t low, high;
   if (a->n >= 0) return a->n > 0;
   if (a->filled) return true;
-  return !a->v && surg_dim_range(a->dim, &low, &high) && low > 0;
+  return !a->v && surg_dim_range(&a->dim, &low, &high) && low > 0;
 }
 
 /* The cache entry of a size requested before, or a new one; the oldest entry is overwritten. */

@@ -2,6 +2,7 @@
 /* Slice, Split, Pad and Range with bounds that the model computes, for versions that
  * require constants. Gather fetches the elements with computed indices, so any
  * element type is supported. */
+#include "base/counted.h"
 #include "rewrite/lower/terms.h"
 
 #define MOST_INDICES 65536 /* in a constant */
@@ -25,7 +26,7 @@ static bool read_numbers(const surg__builder *b, const char *name, int_list *out
       (t.dtype != SURG_INT64 && t.dtype != SURG_INT32))
     return false;
   out->n = t.d[0].n;
-  out->known = surg_value_elements(out->v, e, SURG_LIMIT_RANK) == out->n;
+  out->known = surg__known_elements(out->v, e, SURG_LIMIT_RANK) == out->n;
   for (int64_t i = 0; i < out->n && out->known; i++) {
     out->known = e[i].known;
     out->at[i] = e[i].value;
@@ -314,7 +315,7 @@ static surg_status split_at_numbers(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   const int64_t rank = (int64_t)surg_type_rank(t);
   if (axis < 0) axis += rank;
-  const int64_t whole = axis >= 0 && axis < rank ? surg_type_dim(t, (size_t)axis).value : -1;
+  const int64_t whole = axis >= 0 && axis < rank ? surg_type_dim(t, (size_t)axis)->value : -1;
   if (surg__b_bad(b, whole < 0, "x: the size of the axis is unknown") ||
       surg__b_bad(b, sizes ? count != outputs : whole % (int64_t)outputs != 0,
                   "the sizes of the parts do not fit"))
@@ -370,7 +371,7 @@ static bool read_piece(surg_node *n, const surg__built *x, piece *p) {
     surg_elem e[2];
     const surg_value *v = surg_node_input(n, i + 1);
     if (!v && i == 3) continue;
-    if (!v || surg_value_elements(v, e, 2) != 1 || !e[0].known) return false;
+    if (!v || surg__known_elements(v, e, 2) != 1 || !e[0].known) return false;
     k[i] = e[0].value;
   }
   const int64_t axis = k[2] < 0 ? k[2] + x->rank : k[2];
@@ -583,9 +584,9 @@ static surg_status range_by_counting(surg__builder *b) {
     limit = surg__b_cast(b, limit, SURG_INT64);
     step = surg__b_cast(b, step, SURG_INT64);
   }
-  const bool from_zero = !real && surg_value_elements(surg__b_get(b, "a"), e, 1) == 1 &&
+  const bool from_zero = !real && surg__known_elements(surg__b_get(b, "a"), e, 1) == 1 &&
                          e[0].known && e[0].value == 0;
-  const bool known = !real && surg_value_elements(surg__b_get(b, "d"), e, 1) == 1 && e[0].known;
+  const bool known = !real && surg__known_elements(surg__b_get(b, "d"), e, 1) == 1 && e[0].known;
   const int64_t by = known ? e[0].value : 0;
   surg_value *span = from_zero ? limit : op2(b, "Sub", limit, start), *n;
   if (real) {
@@ -615,7 +616,7 @@ static int64_t *known_rows(surg__builder *b, const surg__built *i, int64_t dim, 
   const surg_tensor *t = surg_value_constant(i->v);
   if (!t || !surg__built_count(i, MOST_INDICES, n) || *n == 0) return NULL;
   int64_t *at = surg__arena_array(b->m->arena, (size_t)*n, sizeof *at);
-  if (!at || surg_tensor_read_ints(t, at, (size_t)*n) != (int64_t)*n) return NULL;
+  if (!at || surg__read_ints(t, at, (size_t)*n) != (int64_t)*n) return NULL;
   for (uint64_t k = 0; k < *n; k++) {
     if (at[k] < 0 && dim >= 0) at[k] += dim;
     if (at[k] < 0 || (dim >= 0 && at[k] >= dim)) return NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Substitutions that the rule language cannot express: any number of outputs, optional parts, pads
  * computed from sizes. */
+#include "base/counted.h"
 #include "io/text_codec.h"
 #include "rewrite/lower/native.h"
 
@@ -22,8 +23,7 @@ static bool parts_of(const surg_node *n, int64_t size, int64_t *parts, size_t co
   size_t given = 0;
   const int64_t *listed = surg_node_ints(n, "split", &given);
   if (in)
-    return t && surg_tensor_count(t) == count &&
-           surg_tensor_read_ints(t, parts, count) == (int64_t)count;
+    return t && surg_tensor_count(t) == count && surg__read_ints(t, parts, count) == (int64_t)count;
   if (listed && given) {
     if (given == count) memcpy(parts, listed, count * sizeof *parts);
     return given == count;
@@ -52,7 +52,7 @@ static surg_status split_slices(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   const int64_t rank = (int64_t)surg_type_rank(t);
   const int64_t a = axis.one.i < 0 ? axis.one.i + rank : axis.one.i;
-  const int64_t whole = a < 0 || a >= rank ? -1 : surg_type_dim(t, (size_t)a).value;
+  const int64_t whole = a < 0 || a >= rank ? -1 : surg_type_dim(t, (size_t)a)->value;
   if (surg__b_bad(b, a < 0, "the axis is out of range") ||
       surg__b_bad(b, a >= rank, "the axis is out of range") ||
       surg__b_bad(b, !parts_of(n, whole, parts, count),
@@ -147,7 +147,7 @@ static bool kernel_of(const surg_node *n, window *w) {
       surg_type_rank(t) != w->n + 2)
     return false;
   for (size_t i = 0; i < w->n; i++) {
-    w->kernel[i] = surg_type_dim(t, i + 2).value;
+    w->kernel[i] = surg_type_dim(t, i + 2)->value;
     if (w->kernel[i] < 1 || w->kernel[i] > INT32_MAX) return false;
   }
   return true;
@@ -156,7 +156,7 @@ static bool kernel_of(const surg_node *n, window *w) {
 /* The pads for which the output size is the input size divided by the stride, rounded up. */
 static bool same_pads(const surg_type *t, const window *w, bool upper, int64_t *pads) {
   for (size_t i = 0; i < w->n; i++) {
-    const int64_t in = surg_type_dim(t, i + 2).value;
+    const int64_t in = surg_type_dim(t, i + 2)->value;
     if (in < 1 || in > INT32_MAX) return false;
     const int64_t out = (in + w->stride[i] - 1) / w->stride[i];
     int64_t all = (out - 1) * w->stride[i] + (w->kernel[i] - 1) * w->dilation[i] + 1 - in;
