@@ -344,7 +344,24 @@ static void pad(surg__checker *c, const surg_node *n) {
   surg__check_padded(c, n);
 }
 
+/* Slice below opset 10: starts, ends and axes are attributes of one length. */
+static void slice_attrs(surg__checker *c, const surg_node *n) {
+  static const char *const names[] = {"ends", "axes"};
+  const surg_attr *starts = surg__check_ints(n, "starts");
+  for (size_t i = 0; starts && i < SURG_COUNT(names); i++) {
+    const surg_attr *other = surg__check_ints(n, names[i]);
+    if (!other || other->count == starts->count) continue;
+    surg__check_wrong(c, n, "starts has %" PRIu32 " %s, %s has %" PRIu32, starts->count,
+                      plural(starts->count, "element", "elements"), names[i], other->count);
+    return;
+  }
+}
+
 static void slice(surg__checker *c, const surg_node *n) {
+  if (n->schema->since < 10) {
+    slice_attrs(c, n);
+    return;
+  }
   const surg_tensor *starts = surg_value_constant(surg_node_input(n, 1));
   const surg_tensor *ends = surg_value_constant(surg_node_input(n, 2));
   const int64_t a = starts ? surg__check_dim(surg__check_ranked(n, 1), 0) : -1;
@@ -589,7 +606,7 @@ static const struct form {
              {SURG_OP_Pad, 11, pad},
              {SURG_OP_Tile, 6, surg__check_tile},
              {SURG_OP_Expand, 8, expand},
-             {SURG_OP_Slice, 10, slice},
+             {SURG_OP_Slice, 1, slice},
              {SURG_OP_ReverseSequence, 10, reverse_sequence},
              {SURG_OP_SplitToSequence, 11, split_to_sequence},
              {SURG_OP_ConstantOfShape, 9, constant_of_shape},

@@ -502,6 +502,7 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_OP, "identity"},
                 {SURG__C_OP, "fold,prune"},
                 {SURG__C_FUNCTION, "inline"},
+                {SURG__C_OP, "rewrite{rule=nop-cast}"},
                 {SURG__C_OP, "rewrite{group=simplify},prune"},
                 {SURG__C_OP, "rewrite{group=fuse},prune"},
                 {SURG__C_CONSTANT, "fold{max-growth=inf},prune"},

@@ -50,6 +50,25 @@ surg__target surg__judge_host(const surg__target *t);
 bool surg__judge_shapes(surg__judge *j);
 /* Checks the limits of the fact on elements of attributes, Einsum equations, and subgraphs. */
 bool surg__judge_forms(surg__judge *j);
+typedef struct surg__import_kept {
+  struct surg_function *function;
+  size_t index;
+  int64_t version;
+} surg__import_kept;
+/* Replaces the imports of the model by those the engine uses (judge_imports.c), until
+ * surg__imports_end restores them. Call that also after a failure. */
+typedef struct surg__imports_as_read {
+  size_t count; /* of the imports in the file */
+  bool swapped;
+  SURG_VEC(struct surg__import_kept) bodies; /* imports of functions, with their versions */
+} surg__imports_as_read;
+surg_status surg__imports_begin(const surg__target *t, surg_model *m, surg__imports_as_read *kept);
+void surg__imports_end(surg_model *m, surg__imports_as_read *kept);
+/* Whether the model does not import the domain, and the engine's newest version stands in for it
+ * (between surg__imports_begin and surg__imports_end). */
+bool surg__imports_supplied(const surg_model *m, const char *domain);
+/* Judges a cast from float16 to float16 (judge_half.c). */
+void surg__judge_half(surg__judge *j);
 /* As surg__target_node, for the target alone: its host is ignored. */
 surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__buf *why,
                               surg__objection *o);

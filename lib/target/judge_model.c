@@ -58,8 +58,7 @@ static void judge_untyped(walk *w) {
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
     if (surg_value_is_initializer(v) || surg_value_declared_type(v)) continue;
-    surg__buf_printf(&w->text, "input %s declares no type",
-                     surg__q(w->t->ctx, surg_value_name(v)));
+    surg__buf_printf(&w->text, "input %s declares no type", surg__q(w->t->ctx, surg_value_name(v)));
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
   }
 }
@@ -143,14 +142,28 @@ static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor 
   const surg_use *use = surg_value_first_use(v);
   int64_t element;
   if (!is_beyond(c, &w->t->within[d], &element)) return;
-  surg__buf_printf(&w->text,
-                   "constant %s has the element %lld; supported for %s: %lld to %lld",
+  surg__buf_printf(&w->text, "constant %s has the element %lld; supported for %s: %lld to %lld",
                    surg__q(w->t->ctx, surg_value_name(v)), (long long)element, surg__dtype_name(d),
                    (long long)w->t->within[d].low, (long long)w->t->within[d].high);
   tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
                             .cause = SURG__C_RANGE,
                             .node = use ? surg_use_node(use) : NULL,
                             .value = v});
+}
+
+/* Reports the first weight that is stored as a sparse tensor; true if there is one. */
+static bool judge_sparse(walk *w, const surg_graph *g) {
+  for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+    if (!v->initializer || !surg_tensor_is_sparse(v->tensor)) continue;
+    surg__buf_printf(&w->text, "constant %s is a sparse tensor%s",
+                     surg__q(w->t->ctx, surg_value_name(v)),
+                     w->t->sparse == SURG__NO ? "" : "; whether the engine supports it is unknown");
+    tell(w, (surg__objection){.verdict = w->t->sparse == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
+                              .cause = SURG__C_TYPE,
+                              .value = v});
+    return true;
+  }
+  return false;
 }
 
 static void judge_weights(walk *w, const surg_graph *g) {
@@ -197,9 +210,9 @@ static void judge_order(walk *w, const surg_graph *g) {
   const bool body = w->t->unsorted_main && g != surg_model_graph(w->m);
   if (!g->sorted_on_load || (w->t->unsorted == SURG__YES && !body)) return;
   surg__buf_puts(&w->text, "nodes precede nodes that they read");
-  tell(w, (surg__objection){.verdict = w->t->unsorted == SURG__NO || body ? SURG__ILLEGAL
-                                                                          : SURG__UNKNOWN,
-                            .cause = SURG__C_ORDER});
+  tell(w, (surg__objection){
+              .verdict = w->t->unsorted == SURG__NO || body ? SURG__ILLEGAL : SURG__UNKNOWN,
+              .cause = SURG__C_ORDER});
 }
 
 static void judge_outputs(walk *w) {
@@ -213,10 +226,8 @@ static void judge_outputs(walk *w) {
     const bool misread = !bare && w->t->fixed == SURG__MISREAD;
     surg__buf_printf(&w->text, "%soutput %s is %s", misread ? SURG__JUDGE_OTHERWISE : "",
                      surg__q(w->t->ctx, surg_value_name(v)), bare ? "made by no node" : "constant");
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
-                              .cause = SURG__C_PLACE,
-                              .misread = misread,
-                              .value = v});
+    tell(w, (surg__objection){
+                .verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .misread = misread, .value = v});
   }
 }
 
@@ -236,6 +247,19 @@ static bool end_at(const surg_model *m, size_t i, model_end *out) {
   out->v = out->in ? surg_graph_input(g, i) : surg_graph_output(g, i - inputs);
   out->t = out->in ? surg_value_declared_type(out->v) : surg_graph_output_type(g, i - inputs);
   return true;
+}
+
+/* Reports inputs and outputs of an element type that those of the model must not have. */
+static void judge_end_types(walk *w) {
+  model_end e;
+  for (size_t i = 0; end_at(w->m, i, &e); i++) {
+    const int d = e.t && surg_type_get_kind(e.t) == SURG_TYPE_TENSOR ? surg_type_dtype(e.t) : 0;
+    if (d <= 0 || (d < SURG__DTYPES && w->t->ends >> d & 1)) continue;
+    surg__buf_printf(&w->text, "%s %s is %s, which inputs and outputs of a model must not be",
+                     e.in ? "input" : "output", surg__q(w->t->ctx, surg_value_name(e.v)),
+                     surg__dtype_name(d));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = e.v});
+  }
 }
 
 static void judge_optional(walk *w) {
@@ -263,23 +287,6 @@ static void judge_declared(walk *w) {
   }
 }
 
-/* Exchanges the imported opset versions with those the engine uses, or back: of two imports of one
- * domain the engine uses the last, a lenient load the newest. */
-static void swap_imports(surg_model *m) {
-  bool changed = false;
-  for (size_t i = 0; i < m->imports.count; i++) {
-    surg__import *import = &m->imports.items[i];
-    if (!import->last || import->last == import->version) continue;
-    const int64_t other = import->version;
-    import->version = import->last;
-    import->last = other;
-    changed = true;
-  }
-  if (!changed) return;
-  surg__model_unresolve(m);
-  m->inferred_epoch = 0;
-}
-
 static surg_status judge_read(const surg__target *t, surg_model *m, surg__objection_fn fn,
                               void *user) {
   surg_status s = surg__target_facts(t, m, fn, user);
@@ -292,14 +299,6 @@ static surg_status judge_read(const surg__target *t, surg_model *m, surg__object
   return s == SURG_OK ? surg__target_valid(t, m, fn, user) : s;
 }
 
-static surg_status judge_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
-                               void *user) {
-  if (t->last_import) swap_imports(m);
-  const surg_status s = judge_read(t, m, fn, user);
-  if (t->last_import) swap_imports(m);
-  return s;
-}
-
 /* Marks the functions that some node calls. Engines do not read the others. */
 static void mark_called(surg_model *m) {
   for (size_t i = 0; i < m->functions.count; i++) m->functions.items[i]->called = false;
@@ -310,12 +309,62 @@ static void mark_called(surg_model *m) {
     }
 }
 
-static void judge_graph(walk *w, const surg_graph *g, bool *outside) {
+/* Reports the first import of a function that is out of the range of opsets. */
+static void judge_function_opsets(walk *w, const surg_function *f) {
+  for (size_t i = 0; i < surg_function_import_count(f); i++)
+    for (size_t k = 0; k < w->t->opsets.count; k++) {
+      const surg__tspan *want = &w->t->opsets.items[k];
+      const char *domain = surg_function_import_domain(f, i);
+      const int64_t have = surg_function_import_version(f, i);
+      if (strcmp(want->name, strcmp(domain, "ai.onnx") ? domain : "") != 0 ||
+          (have >= want->low && have <= want->high))
+        continue;
+      surg__buf_printf(&w->text, "function %s imports opset %lld%s%.80s; supported: %lld to %lld",
+                       surg__q(w->t->ctx, surg_function_name(f)), (long long)have,
+                       want->name[0] ? " of " : "", want->name, (long long)want->low,
+                       (long long)want->high);
+      tell(w,
+           (surg__objection){.verdict = w->t->windows == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
+                             .cause = f->called ? SURG__C_FUNCTION : SURG__C_OPSET});
+      return;
+    }
+}
+
+static surg_status judge_functions(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                                   void *user) {
+  walk w = {.t = t, .m = m, .fn = fn, .user = user};
+  if (t->windows == SURG__YES || t->functions != SURG__YES || !m->functions.count) return SURG_OK;
+  surg__buf_init(&w.text, t->ctx);
+  mark_called(m);
+  for (size_t i = 0; i < m->functions.count; i++) judge_function_opsets(&w, m->functions.items[i]);
+  const surg_status s = w.text.failed ? surg__alloc_status(t->ctx) : SURG_OK;
+  surg__buf_free(&w.text);
+  return s;
+}
+
+static surg_status judge_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                               void *user) {
+  surg__imports_as_read kept;
+  surg_status s = judge_functions(t, m, fn, user);
+  if (s) return s;
+  s = surg__imports_begin(t, m, &kept);
+  if (s == SURG_OK) s = judge_read(t, m, fn, user);
+  surg__imports_end(m, &kept);
+  return s;
+}
+
+/* What is reported once for a model, by the first graph that has it. */
+typedef struct once {
+  bool external, sparse;
+} once;
+
+static void judge_graph(walk *w, const surg_graph *g, once *done) {
   const surg_function *f = surg_graph_function(g);
   if (f && !f->called) return;
   judge_order(w, g);
   judge_weights(w, g);
-  if (!*outside) *outside = judge_external(w, g);
+  if (!done->external) done->external = judge_external(w, g);
+  if (!done->sparse) done->sparse = judge_sparse(w, g);
   judge_missing(w, g);
   for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     surg__objection o = {0};
@@ -339,10 +388,11 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   if (t->declared) judge_declared(&w);
   if (is_against(t, t->empty)) judge_empty(&w);
   judge_outputs(&w);
+  if (t->ends) judge_end_types(&w);
   if (t->optional == SURG__NO) judge_optional(&w);
-  bool outside = t->external != SURG__NO;
+  once done = {.external = t->external != SURG__NO, .sparse = t->sparse == SURG__YES};
   mark_called(m);
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) judge_graph(&w, g, &outside);
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) judge_graph(&w, g, &done);
   if (w.text.failed) s = surg__alloc_status(t->ctx);
   surg__buf_free(&w.text);
   return s;

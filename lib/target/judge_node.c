@@ -122,7 +122,29 @@ static bool is_registered(const surg__judge *j, const char *domain) {
   return false;
 }
 
+/* Judges a call in the body of a function. */
+static void judge_nested(surg__judge *j, const char *domain) {
+  const surg_graph *g = surg_node_graph(j->n);
+  if (surg_graph_get_kind(g) != SURG_GRAPH_FUNCTION || j->t->functions != SURG__YES) return;
+  if (j->t->outside != SURG__YES && !surg_model_opset(surg_graph_model(g), domain))
+    surg__judge_object(j, j->t->outside == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
+                       SURG__C_FUNCTION, NULL,
+                       "the model does not import %s, whose function is "
+                       "called by another function",
+                       surg__q(j->t->ctx, domain));
+  for (size_t i = 0; j->t->nested != SURG__YES && i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    if (!v || !surg_value_producer(v, NULL)) continue;
+    surg__judge_object(
+        j, j->t->nested == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_FUNCTION, v,
+        "a call in a function reads %s, which the function computes%s", surg__judge_name(j, v),
+        j->t->nested == SURG__NO ? "" : "; whether that is supported is unknown");
+    return;
+  }
+}
+
 static void judge_function(surg__judge *j, const char *domain) {
+  judge_nested(j, domain);
   if (j->t->functions == SURG__YES && !surg_graph_opset(surg_node_graph(j->n), domain))
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
                        "the model does not import the domain of the function");
@@ -184,11 +206,27 @@ static bool mixes_types(surg__judge *j) {
   return false;
 }
 
+/* Whether a required input is missing: later releases add inputs, and make required ones optional,
+ * never the reverse. Inputs that the schema does not list are unknown. The objection is
+ * recorded. */
+static bool misses_input(surg__judge *j) {
+  const size_t n = surg_node_input_count(j->n);
+  for (size_t i = 0; i < j->s->n_inputs; i++) {
+    const surg__param *p = &j->s->inputs[i];
+    if (p->option != SURG__SINGLE || (i < n && surg_node_input(j->n, i))) continue;
+    return surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %s must be given",
+                              p->name);
+  }
+  if (n && !surg__schema_formal(j->s, false, n - 1))
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_PLACE, NULL, "input %zu is not known", n - 1);
+  return false;
+}
+
 /* Judges a node of an operator that the engine itself defines (com.microsoft). Such operators are
  * extended without a new version: attributes missing from the schema are unknown, those it requires
  * are required. */
 static void judge_contrib(surg__judge *j) {
-  if (!j->s || !(j->s->flags & SURG__OP_CONTRIB)) return;
+  if (!j->s || !(j->s->flags & SURG__OP_CONTRIB) || misses_input(j)) return;
   for (size_t i = 0; i < j->s->n_attrs; i++) {
     const surg__attr_def *a = &j->s->attrs[i];
     if (!a->required || surg_node_attr(j->n, a->name)) continue;
@@ -206,6 +244,30 @@ static void judge_contrib(surg__judge *j) {
       surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "attribute %s is not known",
                          surg__q(j->t->ctx, name));
   }
+}
+
+/* Checks a node of a domain that the model does not import against the version that the engine uses
+ * instead: the loader had none to check it against. */
+static void judge_supplied(surg__judge *j, const char *domain) {
+  const surg_schema *s = j->s;
+  const size_t n = surg_node_input_count(j->n);
+  if (!s || !surg__imports_supplied(surg_graph_model(surg_node_graph(j->n)), domain)) return;
+  for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
+    const char *name = surg_attr_name(surg_node_attr_at(j->n, i));
+    if (surg__schema_attr(s, name)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "version %d has no attribute %s",
+                       surg_schema_since(s), surg__q(j->t->ctx, name));
+    return;
+  }
+  bool fits = !n || surg__schema_formal(s, false, n - 1);
+  for (size_t i = 0; i < s->n_inputs && fits; i++)
+    fits = s->inputs[i].option != SURG__SINGLE || (i < n && surg_node_input(j->n, i));
+  for (size_t i = 0; i < s->n_attrs && fits; i++)
+    fits = !s->attrs[i].required || surg_node_attr(j->n, s->attrs[i].name);
+  if (!fits)
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL,
+                       "its inputs or attributes are not those of version %d",
+                       surg_schema_since(s));
 }
 
 /* Whether the engine has the operator at this opset although ONNX adds it later. */
@@ -269,6 +331,8 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
     judge_stranger(&j, domain);
   if (op && j.worst != SURG__ILLEGAL) judge_presence(&j, domain);
   if (j.worst != SURG__ILLEGAL) judge_contrib(&j);
+  if (op && j.worst != SURG__ILLEGAL) judge_supplied(&j, domain);
+  if (j.worst != SURG__ILLEGAL) surg__judge_half(&j);
   return j.worst;
 }
 

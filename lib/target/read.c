@@ -283,8 +283,7 @@ static bool read_branches(reader *r, const json_t *j, const char *where, surg__t
   const char *word = json_string_value(j);
   f->branch_ranks = word && !strcmp(word, "rank");
   f->branch_spread = word && !strcmp(word, "broadcast");
-  return f->branch_ranks || f->branch_spread ||
-         fail(r, where, "must be \"rank\" or \"broadcast\"");
+  return f->branch_ranks || f->branch_spread || fail(r, where, "must be \"rank\" or \"broadcast\"");
 }
 
 static bool read_part(reader *r, const char *key, const json_t *j, const char *where,
@@ -318,16 +317,11 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   const struct {
     const char *key;
     bool *to;
-  } flags[] = {{"refused", &f->refused},
-               {"misread", &f->misread},
-               {"static", &f->fixed},
-               {"fed", &f->fed},
-               {"same", &f->same},
-               {"whole", &f->whole},
-               {"folds", &f->folds},
-               {"distinct", &f->distinct},
-               {"still", &f->still},
-               {"plain_equation", &f->plain_equation}};
+  } flags[] = {{"refused", &f->refused}, {"misread", &f->misread},
+               {"static", &f->fixed},    {"fed", &f->fed},
+               {"same", &f->same},       {"whole", &f->whole},
+               {"folds", &f->folds},     {"distinct", &f->distinct},
+               {"still", &f->still},     {"plain_equation", &f->plain_equation}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);
@@ -468,8 +462,7 @@ static bool read_own(reader *r, const json_t *j) {
   surg__tlist list = {0};
   if (!read_list(r, j, "own", &list)) return false;
   for (size_t i = 0; i < list.n; i++)
-    if (!surg__vec_push(r->ctx, &r->t->own, list.items[i]))
-      return fail(r, "own", "out of memory");
+    if (!surg__vec_push(r->ctx, &r->t->own, list.items[i])) return fail(r, "own", "out of memory");
   return true;
 }
 
@@ -554,14 +547,25 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);
   if (!strcmp(key, "functions")) return read_tri(r, j, key, &t->functions);
   if (!strcmp(key, "custom")) return read_tri(r, j, key, &t->custom);
+  if (!strcmp(key, "nested_calls")) return read_tri(r, j, key, &t->nested);
+  if (!strcmp(key, "function_opsets")) return read_tri(r, j, key, &t->windows);
+  if (!strcmp(key, "unimported_calls")) return read_tri(r, j, key, &t->outside);
+  if (!strcmp(key, "ends")) {
+    t->ends = 0; /* removes inherited values */
+    return json_is_null(j) || read_mask(r, j, key, &t->ends);
+  }
   const struct {
     const char *key;
     bool *to;
-  } flags[] = {{"folds", &t->folds}, {"declared", &t->declared}, {"defaults", &t->defaults},
+  } flags[] = {{"folds", &t->folds},
+               {"declared", &t->declared},
+               {"defaults", &t->defaults},
                {"closed", &t->closed},
                {"last_import", &t->last_import},
+               {"inlined", &t->inlined},
                {"short_domain", &t->short_domain},
-               {"strict_shapes", &t->strict_shapes}};
+               {"strict_shapes", &t->strict_shapes},
+               {"half_any", &t->half_any}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);
@@ -582,6 +586,8 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
     return t->unsorted_main || read_tri(r, j, key, &t->unsorted);
   }
   if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
+  if (!strcmp(key, "sparse")) return read_tri(r, j, key, &t->sparse);
+  if (!strcmp(key, "half")) return read_list(r, j, key, &t->half);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);
   if (!strcmp(key, "early")) return read_spans(r, j, key, &t->early, &t->n_early);
   if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);

@@ -74,9 +74,9 @@ typedef struct surg__tfact {
   int64_t batch;       /* required size of dimension 0 of the first input; 0: any */
   const surg__tspan *versions, *ranks, *values, *sizes; /* sizes: numbers of elements */
   const surg__tspan *opsets; /* opsets that the model must import, whatever the operator version */
-  const surg__tspan *known; /* ranges of elements of constant inputs */
-  const surg__tspan *each;  /* ranges of elements of attributes */
-  const surg__tspan *dims;  /* "X.1": size of axis 1 of X; negative axes count from the end */
+  const surg__tspan *known;  /* ranges of elements of constant inputs */
+  const surg__tspan *each;   /* ranges of elements of attributes */
+  const surg__tspan *dims;   /* "X.1": size of axis 1 of X; negative axes count from the end */
   const surg__type_facts *types, *not_types;
   const surg__tattr *attrs;
   const surg__tspreads *spreads;
@@ -132,6 +132,7 @@ struct surg_target {
   surg__tri fixed;    /* model outputs may be constant */
   surg__tri unsorted; /* nodes may precede their producers */
   surg__tri external; /* weights may be in external data files */
+  surg__tri sparse;   /* weights may be sparse tensors */
   bool folds;         /* values computed from constants and fixed shapes count as constants */
   bool defaults;      /* inputs with a default count as constants */
   bool declared;      /* model inputs and outputs must be tensors of declared rank */
@@ -139,27 +140,35 @@ struct surg_target {
   uint32_t weights;   /* element types allowed for constants; 0: not stated */
   surg__tspan within[SURG__DTYPES]; /* by element type: range of elements of constants; name NULL:
                                      * any */
+  uint32_t ends; /* element types allowed for model inputs and outputs; 0: not stated */
   surg__tri functions, custom;
-  surg__tri bodies; /* operators with a function body in the ONNX standard need no kernel */
+  surg__tri nested;  /* calls in function bodies may read values that the body computes */
+  surg__tri windows; /* imports of functions may be out of the range of opsets */
+  surg__tri outside; /* functions may call functions of domains that the model does not import */
+  surg__tri bodies;  /* operators with a function body in the ONNX standard need no kernel */
   surg__tdynamic dynamic;
-  bool rest_refused;        /* operators that are not listed are unsupported, not unknown */
-  bool unsorted_main;       /* `unsorted` applies to the main graph, not to subgraphs */
-  bool closed;              /* operators of other domains must be registered by the user */
-  bool last_import;         /* of two imports of a domain the engine uses the last */
-  bool strict_shapes;       /* at its newest opset it rejects declared shapes that contradict
-                             * inference */
-  bool short_domain;        /* nodes of subgraphs must not write the default domain as "ai.onnx" */
+  bool rest_refused;  /* operators that are not listed are unsupported, not unknown */
+  bool unsorted_main; /* `unsorted` applies to the main graph, not to subgraphs */
+  bool closed;        /* operators of other domains must be registered by the user */
+  bool inlined;       /* nodes of functions are of the opsets that the model imports */
+  bool last_import;   /* of two imports of a domain the engine uses the last */
+  bool strict_shapes; /* at its newest opset it rejects declared shapes that contradict
+                       * inference */
+  bool short_domain;  /* nodes of subgraphs must not write the default domain as "ai.onnx" */
   const char *const *registered; /* "com.acme" or "com.acme:Foo"; set by the caller that judges */
   size_t n_registered;
   SURG_VEC(surg__taccept) accepts; /* by code of a finding */
+  surg__tlist half; /* operators computed in float16 if their inputs are; the others in float,
+                     * between casts that the engine inserts. Empty: not stated */
+  bool half_any; /* `half`: a cast to the same type may fail if one neighbor is computed in float */
   const surg__tspan *early; /* opsets in which the engine has ONNX operators that ONNX adds later */
   size_t n_early;
   bool lenient;             /* misread nodes count as supported; set by the caller that judges */
   uint8_t as[SURG__DTYPES]; /* the type to which the engine converts an element type; 0:
                              * unchanged */
   surg__tlist notes;
-  SURG_VEC(const char *) own; /* listed operators without a schema: "Crop", "com.acme.*", "*" */
-  SURG_VEC(surg__op_facts) ops;    /* sorted by name */
+  SURG_VEC(const char *) own;   /* listed operators without a schema: "Crop", "com.acme.*", "*" */
+  SURG_VEC(surg__op_facts) ops; /* sorted by name */
 };
 
 /* --- reading (read.c, find.c) --- */
@@ -214,7 +223,7 @@ typedef struct surg__objection {
   surg__verdict verdict; /* ILLEGAL or UNKNOWN; LEGAL: invalid ONNX that the engine accepts
                           * (C_INVALID only) */
   surg__cause cause;
-  const char *code;        /* C_INVALID: of the finding, whose place is in `where`; else NULL */
+  const char *code; /* C_INVALID: of the finding, whose place is in `where`; else NULL */
   const char *where;
   bool misread;            /* the unsupported node is imported, and computed differently from
                             * ONNX */
