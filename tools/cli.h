@@ -104,22 +104,17 @@ void cli_progress(const char *what);
 void cli_progress_clear(void);
 void cli_progress_stop(void);
 
-/* Budgets of commands that run models. */
-#define CLI_RUN_BYTES (UINT64_C(1) << 32)  /* bytes of the results of one node */
-#define CLI_RUN_WORK (UINT64_C(1) << 42)   /* operations per run */
-#define CLI_RUN_TURNS (UINT64_C(1) << 24)  /* loop iterations per run, all loops together */
-#define CLI_CHECK_WORK (UINT64_C(1) << 36) /* as above, for commands with many runs */
-#define CLI_CHECK_TURNS (UINT64_C(1) << 20)
+/* Budgets of commands that run models; others are the library's. */
+#define CLI_CHECK_TURNS \
+  (UINT64_C(1) << 20) /* iterations of all loops, for commands with many runs */
 #define CLI_RUN_MEMORY (UINT64_C(8) << 30) /* memory limit of a run; live values count */
 
-/* The values of `--dim NAME=N`. Names point into the argument strings. cli_dim_of is a
- * surg__dim_of callback: it returns the size given for a symbol. */
+/* The values of `--dim NAME=N`. Names point into the argument strings. */
 typedef struct cli_dims {
   surg_size *items;
   size_t n;
 } cli_dims;
 bool cli_dims_take(cli_dims *d, char *arg);
-bool cli_dim_of(void *user, const char *symbol, int64_t *out);
 void cli_dims_free(cli_dims *d);
 
 /* Reads a file into *text, for the caller to free. Reads at most `most` + 1 bytes; *n above

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg isolate --node N IN OUT`: writes a node as a model of its own, with test data. */
 #include <errno.h>
-#include <onnxsurg/names.h>
+#include <onnxsurg/isolate.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/diag.h"
-#include "run/isolate.h"
 #include "run_cli.h"
 
 #define SET "test_data_set_0"
@@ -22,11 +20,8 @@ static const char help[] =
     "\n"
     "  --node N            name of the node or of one of its outputs, or position:\n"
     "                      5, graph.node[5].then_branch.node[2]\n"
-    "  --turn K            the K-th run of a node in a loop or function (from 0)\n"
-    CLI_INPUT_HELP
-    CLI_FILL_HELP
-    CLI_BUDGET_HELP("2^24")
-    "  --json              report as JSON\n";
+    "  --turn K            the K-th run of a node in a loop or function (from 0)\n" CLI_INPUT_HELP
+        CLI_FILL_HELP CLI_BUDGET_HELP("2^24") "  --json              report as JSON\n";
 
 typedef struct job {
   cli_common common;
@@ -35,7 +30,8 @@ typedef struct job {
   uint64_t turn;
   surg_context *ctx;
   surg_model *m;
-  cli_values values;
+  surg_engine *engine;
+  surg_inputs *inputs;
   char *folder; /* folder of the test data */
   char *path;   /* buffer of `room` bytes, enough for any path in the folder */
   size_t room;
@@ -49,24 +45,20 @@ static const char *file_of(const job *j, const char *stem, size_t i) {
   return j->path;
 }
 
-static int write_value(const job *j, const char *stem, size_t i, const char *name,
-                       const surg__array *a) {
-  surg__buf b;
-  surg__buf_init(&b, j->ctx);
-  const surg_status s = surg__value_message(a, name, &b);
-  int code = EXIT_DONE;
-  if (s == SURG_OK) {
-    code = cli_write_file(file_of(j, stem, i), &b);
-  } else if (s == SURG_EUNSUPPORTED) {
-    fprintf(stderr, "onnxsurg: error: value ");
-    cli_put(stderr, name);
-    fprintf(stderr, ": has no form as a message\n");
-    code = EXIT_MODEL;
-  } else {
-    code = cli_no_memory();
-  }
-  surg__buf_free(&b);
-  return code;
+/* Writes value i; a value that the node lacks has no file. */
+static int write_value(const job *j, const surg_isolated *x, bool output, size_t i) {
+  const surg_graph *g = surg_model_graph(surg_isolated_model(x));
+  const char *name = surg_value_name(output ? surg_graph_output(g, i) : surg_graph_input(g, i));
+  surg_array *a = NULL;
+  surg_status s = surg_isolated_value(x, output, i, &a);
+  if (s == SURG_OK)
+    s = surg_array_save(a, file_of(j, output ? "output" : "input", i), SURG_ARRAY_PB, name);
+  surg_array_free(a);
+  if (s != SURG_EUNSUPPORTED) return cli_exit_code(s);
+  fprintf(stderr, "onnxsurg: error: value ");
+  cli_put(stderr, name);
+  fprintf(stderr, ": has no form as a message\n");
+  return EXIT_MODEL;
 }
 
 static int make_folder(job *j) {
@@ -85,35 +77,32 @@ static int make_folder(job *j) {
   return EXIT_IO;
 }
 
-static int write_data(const job *j, const surg__isolated *x) {
-  const surg_graph *g = surg_model_graph(x->model);
+static int write_data(const job *j, const surg_isolated *x, const surg_isolated_summary *r) {
   int code = EXIT_DONE;
-  for (size_t i = 0; i < x->n_in && code == EXIT_DONE; i++)
-    code = write_value(j, "input", i, surg_value_name(surg_graph_input(g, i)), &x->in[i]);
-  for (size_t i = 0; x->computed && i < x->n_out && code == EXIT_DONE; i++)
-    code = write_value(j, "output", i, surg_value_name(surg_graph_output(g, i)), &x->out[i]);
+  for (size_t i = 0; i < r->inputs && code == EXIT_DONE; i++) code = write_value(j, x, false, i);
+  for (size_t i = 0; r->computed && i < r->outputs && code == EXIT_DONE; i++)
+    code = write_value(j, x, true, i);
   return code;
 }
 
 /* Deletes incomplete test data, and the folder, which would make the next attempt fail. */
-static void remove_data(const job *j, const surg__isolated *x) {
-  for (size_t i = 0; i < x->n_in; i++) unlink(file_of(j, "input", i));
-  for (size_t i = 0; i < x->n_out; i++) unlink(file_of(j, "output", i));
+static void remove_data(const job *j, const surg_isolated_summary *r) {
+  for (size_t i = 0; i < r->inputs; i++) unlink(file_of(j, "input", i));
+  for (size_t i = 0; i < r->outputs; i++) unlink(file_of(j, "output", i));
   rmdir(j->folder);
 }
 
 /* Writes the model and the test data. On failure all test data is deleted. */
-static int write_all(job *j, const surg__isolated *x) {
-  int code = x->reached ? make_folder(j) : EXIT_DONE;
+static int write_all(job *j, const surg_isolated *x, const surg_isolated_summary *r) {
+  int code = r->reached ? make_folder(j) : EXIT_DONE;
   if (code != EXIT_DONE) return code;
-  if (x->reached) code = write_data(j, x);
+  if (r->reached) code = write_data(j, x, r);
   if (code == EXIT_DONE) {
     /* No fsync: the files can be regenerated. */
     const surg_save_options save = {.size = sizeof save, .no_fsync = true};
-    const surg_status s = surg_model_save(x->model, j->out, &save);
-    code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+    code = cli_exit_code(surg_model_save(surg_isolated_model(x), j->out, &save));
   }
-  if (code != EXIT_DONE && x->reached) remove_data(j, x);
+  if (code != EXIT_DONE && r->reached) remove_data(j, r);
   return code;
 }
 
@@ -127,30 +116,38 @@ static json_t *names_json(const surg_graph *g, bool outputs, size_t n) {
   return list;
 }
 
-static void tell_json(const job *j, const char *in, const surg_node *n, const surg__isolated *x) {
-  const surg_graph *g = surg_model_graph(x->model);
+static void tell_json(const job *j, const char *in, const surg_node *n, const surg_isolated *x,
+                      const surg_isolated_summary *r) {
+  const surg_graph *g = surg_model_graph(surg_isolated_model(x));
   json_t *o = json_pack("{s:i,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "schema", 1, "in", cli_text_json(in),
                         "out", cli_text_json(j->out), "node", cli_text_json(surg_node_where(n)),
                         "op", cli_text_json(surg_node_op_type(n)), "inputs",
-                        names_json(g, false, x->n_in), "outputs", names_json(g, true, x->n_out),
-                        "data", x->reached ? cli_text_json(j->folder) : json_null());
-  json_object_set_new(o, "outputs_written", json_boolean(x->computed));
-  if (!x->computed) json_object_set_new(o, "why", cli_text_json(x->why));
+                        names_json(g, false, r->inputs), "outputs", names_json(g, true, r->outputs),
+                        "data", r->reached ? cli_text_json(j->folder) : json_null());
+  json_object_set_new(o, "outputs_written", json_boolean(r->computed));
+  if (!r->computed) json_object_set_new(o, "why", cli_text_json(r->why));
   cli_print_json(o);
 }
 
-static void tell(const job *j, const char *in, const surg_node *n, const surg__isolated *x) {
-  if (!x->computed)
-    surg__warn(j->ctx, surg_model_path(j->m), "%s: %s: %s", surg_node_where(n),
-               x->reached ? "its outputs are not written" : "no data is written", x->why);
+static void warn(const job *j, const surg_node *n, const surg_isolated_summary *r) {
+  cli_text text = {0};
+  cli_text_printf(&text, "%s: %s: %s", surg_node_where(n),
+                  r->reached ? "its outputs are not written" : "no data is written", r->why);
+  cli_warn(&j->common, surg_model_path(j->m), cli_text_of(&text));
+  cli_text_free(&text);
+}
+
+static void tell(const job *j, const char *in, const surg_node *n, const surg_isolated *x,
+                 const surg_isolated_summary *r) {
+  if (!r->computed) warn(j, n, r);
   if (j->common.json) {
-    tell_json(j, in, n, x);
+    tell_json(j, in, n, x, r);
     return;
   }
   if (j->common.quiet) return;
-  printf("%s: %zu input%s, %zu output%s", surg_node_where(n), x->n_in, x->n_in == 1 ? "" : "s",
-         x->n_out, x->n_out == 1 ? "" : "s");
-  if (x->reached) {
+  printf("%s: %zu input%s, %zu output%s", surg_node_where(n), r->inputs, r->inputs == 1 ? "" : "s",
+         r->outputs, r->outputs == 1 ? "" : "s");
+  if (r->reached) {
     printf("; data in ");
     cli_put(stdout, j->folder);
   }
@@ -159,21 +156,21 @@ static void tell(const job *j, const char *in, const surg_node *n, const surg__i
 
 static int isolate(job *j, const char *in) {
   surg_node *n = NULL;
-  surg__engine engine;
-  surg__isolated x = {0};
+  surg_isolated *x = NULL;
+  surg_isolated_summary sum = {.size = sizeof sum};
   surg_status s = surg_model_load(j->ctx, in, &j->common.load, &j->m);
-  if (s == SURG_OK) s = surg__find_node(j->m, j->node, &n);
+  if (s == SURG_OK) s = surg_node_select(j->m, j->node, &n);
   if (s != SURG_OK) return cli_exit_code(s);
-  int code = cli_values_load(&j->how, j->m, false, &j->values);
+  int code = cli_inputs_load(&j->how, j->m, false, &j->inputs);
   if (code == EXIT_DONE) code = cli_check_folder(j->out);
-  if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, j->ctx, 0, &engine);
+  if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, j->ctx, 0, &j->engine);
   if (code != EXIT_DONE) return code;
-  surg__maker maker = cli_maker(&j->how);
-  s = surg__isolate(n, &engine, &maker, j->turn, j->values.given, j->values.in, &x);
-  code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
-  if (code == EXIT_DONE) code = write_all(j, &x);
-  if (code == EXIT_DONE) tell(j, in, n, &x);
-  surg__isolated_free(j->ctx, &x);
+  s = surg_isolate(n, j->engine, j->inputs, j->turn, &x);
+  if (s == SURG_OK) s = surg_isolated_get(x, &sum);
+  code = cli_exit_code(s);
+  if (code == EXIT_DONE) code = write_all(j, x, &sum);
+  if (code == EXIT_DONE) tell(j, in, n, x, &sum);
+  surg_isolated_free(x);
   return code;
 }
 
@@ -182,10 +179,13 @@ enum { OPT_NODE = OPT_OWN, OPT_TURN };
 static int take(void *user, int o, char *arg) {
   job *j = user;
   switch (o) {
-    case OPT_NODE: j->node = arg; return EXIT_DONE;
+    case OPT_NODE:
+      j->node = arg;
+      return EXIT_DONE;
     case OPT_TURN:
       return cli_number(arg, &j->turn) ? EXIT_DONE : cli_usage("--turn expects a number");
-    default: return cli_run_option(&j->how, o, arg);
+    default:
+      return cli_run_option(&j->how, o, arg);
   }
 }
 
@@ -215,7 +215,8 @@ int cmd_isolate(int argc, char **argv) {
   if (go && code == EXIT_DONE) {
     j.ctx = cli_context(&j.common);
     code = j.ctx ? isolate(&j, argv[optind]) : EXIT_LIMIT;
-    cli_values_free(&j.values);
+    surg_engine_free(j.engine);
+    surg_inputs_free(j.inputs);
     surg_model_free(j.m);
     surg_context_free(j.ctx);
   }

@@ -94,7 +94,7 @@ static int run(job *j) {
   cli_progress_stop();
   if (s != SURG_OK) return s == SURG_EINVALID ? EXIT_USAGE : cli_exit_code(s);
   if (!j->quiet) print_counts(j, &report);
-  const int code = cli_write_bytes(j->out, text, n);
+  const int code = cli_exit_code(surg_file_write(j->ctx, j->out, text, n));
   surg_context_free_bytes(j->ctx, text);
   return code;
 }

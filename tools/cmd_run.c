@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/diag.h"
 #include "run_job.h"
 
 #define MOST_RUNS 1000000
@@ -11,9 +10,7 @@
 static const char help[] =
     "usage: onnxsurg run MODEL [options]\n"
     "Runs a model with the built-in evaluator and prints its outputs.\n"
-    "\n"
-    CLI_INPUT_HELP
-    CLI_FILL_HELP
+    "\n" CLI_INPUT_HELP CLI_FILL_HELP
     "  --expect DIR        compare with output_0.pb ...; exit code 1 if one differs\n"
     "  --rtol X, --atol X  tolerances of floats (1e-3, 1e-7)\n"
     "  --ulp N             tolerance in units in the last place\n"
@@ -22,23 +19,19 @@ static const char help[] =
     "  --format npy|pb     ... or as protobuf messages (TensorProto ...)\n"
     "  --repeat N          run N times and print median and 90th percentile\n"
     "  --warmup N          ... after N uncounted runs (1)\n"
-    "  --per-node          ... for each node, too (built-in engine)\n"
-    CLI_ENGINE_HELP
-    CLI_BUDGET_HELP("2^24")
-    "  --json              print JSON\n";
+    "  --per-node          ... for each node, too (built-in engine)\n" CLI_ENGINE_HELP
+        CLI_BUDGET_HELP("2^24") "  --json              print JSON\n";
 
 /* --- the run --- */
 
 static int compute(run_job *j) {
-  surg__maker maker = cli_maker(&j->how);
-  bool made = false;
-  surg_status s = surg__exec_open(&j->runner, &j->engine, j->m);
-  if (s == SURG_OK)
-    s = surg__run_made(&j->runner, &maker, j->values.given, j->values.in, j->result, &made);
+  surg_status s = surg_session_new(j->engine, j->m, &j->session);
+  if (s != SURG_OK) return cli_exit_code(s);
+  s = surg_session_run(j->session, j->inputs, j->result, j->n_out);
   if (s == SURG_OK) return EXIT_DONE;
-  const bool hint = made && s == SURG_EINVALID;
+  const bool hint = surg_inputs_made(j->inputs) && s == SURG_EINVALID;
   if (surg_context_error(j->ctx)) return cli_exit_code(s);
-  return cli_run_failed(j->m, &j->runner, s,
+  return cli_run_failed(j->m, j->session, s,
                         hint ? "; inputs were made up: see --input and --dim" : NULL);
 }
 
@@ -47,10 +40,11 @@ static surg_status load(run_job *j, const char *path) {
   if (s != SURG_OK) return s;
   j->own_out = surg_graph_output_count(surg_model_graph(j->m));
   if (j->all) {
-    surg_model *all = surg__all_outputs(j->m);
+    surg_model *all = NULL;
+    s = surg_model_all_outputs(j->m, &all);
     surg_model_free(j->m);
     j->m = all;
-    if (!all) return surg__oom(j->ctx, path);
+    if (s != SURG_OK) return s;
   }
   j->g = surg_model_graph(j->m);
   j->n_out = surg_graph_output_count(j->g);
@@ -58,11 +52,11 @@ static surg_status load(run_job *j, const char *path) {
 }
 
 static void finish(run_job *j) {
-  surg__exec_close(&j->runner);
-  cli_engine_close(&j->engine);
+  surg_session_free(j->session);
+  surg_engine_free(j->engine);
   run_free_times(j);
-  cli_values_free(&j->values);
-  for (size_t i = 0; j->result && i < j->n_out; i++) surg__array_drop(&j->result[i]);
+  surg_inputs_free(j->inputs);
+  for (size_t i = 0; j->result && i < j->n_out; i++) surg_array_free(j->result[i]);
   free(j->result);
   surg_model_free(j->m);
 }
@@ -74,17 +68,17 @@ static int run(run_job *j, const char *path) {
   if (code == EXIT_DONE && j->out) code = cli_need_folder(j->out, "--out", true);
   if (code == EXIT_DONE && j->out) code = run_check_files(j);
   if (code == EXIT_DONE && j->expect)
-    code = cli_check_numbered(j->m, j->expect, "output", j->own_out);
+    code = cli_exit_code(surg_data_folder(j->m, j->expect, "output", j->own_out));
   if (code == EXIT_DONE) {
     j->result = calloc(j->n_out + 1, sizeof *j->result);
     if (!j->result) code = cli_no_memory();
   }
-  if (code == EXIT_DONE) code = cli_values_load(&j->how, j->m, false, &j->values);
+  if (code == EXIT_DONE) code = cli_inputs_load(&j->how, j->m, false, &j->inputs);
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, j->ctx, 0, &j->engine);
   if (code == EXIT_DONE) code = compute(j);
   if (code == EXIT_DONE && j->common.json)
     j->json = json_pack("{s:i, s:o, s:s}", "schema", 1, "model", cli_text_json(path), "engine",
-                        surg__engine_name(&j->engine));
+                        surg_engine_name(j->engine));
   if (code == EXIT_DONE && j->repeat) code = run_time(j);
   if (code == EXIT_DONE && j->out) code = run_write(j);
   if (code == EXIT_DONE && !j->out && !j->expect && (!j->repeat || j->json)) run_print(j);
@@ -95,15 +89,7 @@ static int run(run_job *j, const char *path) {
   return code;
 }
 
-enum {
-  OPT_EXPECT = OPT_OWN,
-  OPT_OUT,
-  OPT_FORMAT,
-  OPT_ALL,
-  OPT_REPEAT,
-  OPT_WARMUP,
-  OPT_PER_NODE
-};
+enum { OPT_EXPECT = OPT_OWN, OPT_OUT, OPT_FORMAT, OPT_ALL, OPT_REPEAT, OPT_WARMUP, OPT_PER_NODE };
 
 static int take_runs(const char *option, const char *arg, uint64_t least, uint64_t *out) {
   if (cli_number(arg, out) && *out >= least && *out <= MOST_RUNS) return EXIT_DONE;
@@ -113,11 +99,20 @@ static int take_runs(const char *option, const char *arg, uint64_t least, uint64
 static int take(void *user, int o, char *arg) {
   run_job *j = user;
   switch (o) {
-    case OPT_EXPECT: j->expect = arg; return EXIT_DONE;
-    case OPT_OUT: j->out = arg; return EXIT_DONE;
-    case OPT_ALL: j->all = true; return EXIT_DONE;
-    case OPT_PER_NODE: j->per_node = true; return EXIT_DONE;
-    case OPT_REPEAT: return take_runs("repeat", arg, 1, &j->repeat);
+    case OPT_EXPECT:
+      j->expect = arg;
+      return EXIT_DONE;
+    case OPT_OUT:
+      j->out = arg;
+      return EXIT_DONE;
+    case OPT_ALL:
+      j->all = true;
+      return EXIT_DONE;
+    case OPT_PER_NODE:
+      j->per_node = true;
+      return EXIT_DONE;
+    case OPT_REPEAT:
+      return take_runs("repeat", arg, 1, &j->repeat);
     case OPT_WARMUP:
       j->warmed = true;
       return take_runs("warmup", arg, 0, &j->warmup);
@@ -125,7 +120,8 @@ static int take(void *user, int o, char *arg) {
       j->format = arg;
       if (strcmp(arg, "npy") == 0 || strcmp(arg, "pb") == 0) return EXIT_DONE;
       return cli_usage("--format expects npy or pb");
-    default: return cli_run_option(&j->how, o, arg);
+    default:
+      return cli_run_option(&j->how, o, arg);
   }
 }
 

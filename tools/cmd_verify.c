@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/verify.h"
 #include "run_cli.h"
-#include "run_renames.h"
 
 #define SEEDS 2
 
@@ -32,35 +30,31 @@ static const char help[] =
     "  --rtol X, --atol X  tolerances of floats (1e-3, 1e-5)\n"
     "  --ulp N             tolerance in units in the last place\n"
     "  --ties              indices of ArgMax, ArgMin and TopK may differ if they\n"
-    "                      point at equal elements\n"
-    CLI_ENGINE_HELP
-    CLI_BUDGET_HELP("2^20")
-    "  --json              print JSON\n";
+    "                      point at equal elements\n" CLI_ENGINE_HELP CLI_BUDGET_HELP(
+        "2^20") "  --json              print JSON\n";
 
 typedef struct job {
   cli_common common;
   cli_run how;
-  surg__verify_options o;
-  surg__engine engines[2];
+  surg_compare_options o;
+  surg_engine *engines[2]; /* [1] NULL: the same */
   surg_model *m[2];
-  cli_values values;
-  const char *log;
-  cli_renames renames;
+  surg_inputs *inputs;
 } job;
 
 /* --- output --- */
 
-static void put_verdict(const surg__verify_report *r, const surg__verify_output *o) {
+static void put_verdict(const surg_compare_summary *r, const surg_compare_result *o) {
   char differs[32] = "-";
   if (o->differs) snprintf(differs, sizeof differs, "%u of %u", o->differs, r->checked);
   printf("%12s %9.3g %9.3g %9llu %9.6f  ", differs, o->worst.max_abs, o->worst.max_rel,
          (unsigned long long)o->worst.max_ulp, o->worst.cosine);
-  cli_put(stdout, surg_value_name(o->value));
-  if (o->random) {
+  cli_put(stdout, o->name);
+  if (!o->comparable) {
     printf(": not comparable: it rests on random draws that the other model does not share\n");
     return;
   }
-  if (!o->differs && !o->tied && o->compared && !surg__verify_informs(o)) {
+  if (!o->differs && !o->tied && o->compared && !o->informative) {
     if (!o->any)
       printf(": no elements: not compared\n");
     else if (o->number)
@@ -82,7 +76,7 @@ static void put_verdict(const surg__verify_report *r, const surg__verify_output 
   putchar('\n');
 }
 
-static void put_layer(const surg__verify_layer *l) {
+static void put_layer(const surg_compare_layer *l) {
   if (!l->looked) {
     printf("first difference: not found, since one does not run with all its values kept\n");
     return;
@@ -99,20 +93,27 @@ static void put_layer(const surg__verify_layer *l) {
   printf("  %u values have the same name in both, %u of them agree\n", l->matched, l->equal);
 }
 
-static void show_text(const job *j, const surg__verify_report *r) {
+static void show_outputs(const job *j, const surg_compare_report *report,
+                         const surg_compare_summary *r) {
+  surg_compare_result o = {.size = sizeof o};
   bool head = false;
-  for (size_t i = 0; i < r->n_outputs && r->checked > 0 && !*r->failure; i++) {
-    const surg__verify_output *o = &r->outputs[i];
-    if (j->common.quiet && !o->differs) continue;
+  for (size_t i = 0; surg_compare_output(report, i, &o) == SURG_OK; i++) {
+    if (j->common.quiet && !o.differs) continue;
     if (!head)
       printf("%12s %9s %9s %9s %9s  output\n", "differs", "max abs", "max rel", "max ulp",
              "cosine");
     head = true;
-    put_verdict(r, o);
+    put_verdict(r, &o);
   }
+}
+
+static void show_text(const job *j, const surg_compare_report *report,
+                      const surg_compare_summary *r) {
+  surg_compare_layer layer = {.size = sizeof layer};
+  if (r->checked > 0 && !*r->failure) show_outputs(j, report, r);
   /* The library escapes reasons. */
   if (*r->failure) printf("the second: %s\n", r->failure);
-  if (j->o.layers && !r->same && r->checked > 0 && !*r->failure) put_layer(&r->layer);
+  if (surg_compare_first(report, &layer) == SURG_OK) put_layer(&layer);
   if (r->checked == 0)
     printf("not checked: %s%s\n", r->skip_why,
            r->open_dims ? "; sizes were made up: see --dim" : "");
@@ -126,7 +127,7 @@ static void show_text(const job *j, const surg__verify_report *r) {
   }
 }
 
-static json_t *numbers_json(const surg__distance *d) {
+static json_t *numbers_json(const surg_distance *d) {
   json_t *o = json_object();
   json_object_set_new(o, "max_abs", json_real(d->max_abs));
   json_object_set_new(o, "max_rel", json_real(d->max_rel));
@@ -138,62 +139,66 @@ static json_t *numbers_json(const surg__distance *d) {
   return o;
 }
 
-static void show_json(const job *j, const surg__verify_report *r) {
+static json_t *output_json(const surg_compare_result *r) {
+  json_t *j = numbers_json(&r->worst);
+  json_object_set_new(j, "name", cli_text_json(r->name));
+  json_object_set_new(j, "differs", json_integer(r->differs));
+  json_object_set_new(j, "tied", json_integer(r->tied));
+  json_object_set_new(j, "comparable", json_boolean(r->comparable));
+  json_object_set_new(j, "informative", json_boolean(r->informative));
+  return j;
+}
+
+static json_t *layer_json(const surg_compare_layer *r) {
+  json_t *j = numbers_json(&r->distance);
+  json_object_set_new(j, "value", cli_text_json(r->name));
+  json_object_set_new(j, "at",
+                      json_pack("[o, o]", cli_text_json(r->at[0]), cli_text_json(r->at[1])));
+  json_object_set_new(j, "matched", json_integer(r->matched));
+  json_object_set_new(j, "equal", json_integer(r->equal));
+  return j;
+}
+
+static void show_json(const surg_compare_report *report, const surg_compare_summary *r) {
   json_t *o = json_object(), *outputs = json_array();
+  surg_compare_result one = {.size = sizeof one};
+  surg_compare_layer layer = {.size = sizeof layer};
   json_object_set_new(o, "schema", json_integer(1));
   json_object_set_new(o, "same", json_boolean(r->same));
   json_object_set_new(o, "checked", json_integer(r->checked));
   json_object_set_new(o, "skipped", json_integer(r->skipped));
   if (r->skipped) json_object_set_new(o, "skip_why", cli_text_json(r->skip_why));
   if (*r->failure) json_object_set_new(o, "failure", cli_text_json(r->failure));
-  for (size_t i = 0; i < r->n_outputs; i++) {
-    json_t *one = numbers_json(&r->outputs[i].worst);
-    json_object_set_new(one, "name", cli_text_json(surg_value_name(r->outputs[i].value)));
-    json_object_set_new(one, "differs", json_integer(r->outputs[i].differs));
-    json_object_set_new(one, "tied", json_integer(r->outputs[i].tied));
-    json_object_set_new(one, "comparable", json_boolean(!r->outputs[i].random));
-    json_object_set_new(one, "informative", json_boolean(surg__verify_informs(&r->outputs[i])));
-    json_array_append_new(outputs, one);
-  }
+  for (size_t i = 0; surg_compare_output(report, i, &one) == SURG_OK; i++)
+    json_array_append_new(outputs, output_json(&one));
   json_object_set_new(o, "outputs", outputs);
-  if (j->o.layers && r->layer.found) {
-    json_t *l = numbers_json(&r->layer.distance);
-    json_object_set_new(l, "value", cli_text_json(r->layer.name));
-    json_object_set_new(l, "at", json_pack("[o, o]", cli_text_json(r->layer.at[0]),
-                                           cli_text_json(r->layer.at[1])));
-    json_object_set_new(l, "matched", json_integer(r->layer.matched));
-    json_object_set_new(l, "equal", json_integer(r->layer.equal));
-    json_object_set_new(o, "layer", l);
-  }
+  if (surg_compare_first(report, &layer) == SURG_OK && layer.found)
+    json_object_set_new(o, "layer", layer_json(&layer));
   cli_print_json(o);
 }
 
 /* --- the comparison --- */
 
-static int compare(job *j, surg_context *ctx) {
-  surg__verify_report report = {0};
-  j->o.engines[0] = &j->engines[0];
-  j->o.engines[1] = &j->engines[1];
-  j->o.in = j->values.in;
-  j->o.given = j->values.given;
-  j->o.tolerance = j->how.tolerance;
+static int compare(job *j) {
+  surg_compare_report *report = NULL;
+  surg_compare_summary sum = {.size = sizeof sum};
+  j->o.engines[0] = j->engines[0];
+  j->o.engines[1] = j->engines[1] ? j->engines[1] : j->engines[0];
+  j->o.given = j->inputs;
+  j->o.tolerance = &j->how.tolerance;
   j->o.seed = j->how.seed;
-  j->o.fill = &j->how.fill;
-  j->o.fills = j->how.filled;
-  if (j->log) j->o.renamed = cli_renamed;
-  j->o.renames = &j->renames;
-  const surg_status s = surg__verify(j->m[0], j->m[1], &j->o, &report);
-  int code = report.same ? EXIT_DONE : EXIT_MODEL;
-  if (s != SURG_OK) {
-    code = cli_exit_code(s);
-    if (!surg_context_error(ctx)) fprintf(stderr, "onnxsurg: error: %s\n", surg_status_name(s));
-  } else if (j->common.json) {
-    show_json(j, &report);
-  } else {
-    show_text(j, &report);
-  }
-  surg__verify_free(&report);
-  return code;
+  j->o.fill = j->how.fill;
+  j->o.has_fill = j->how.filled;
+  j->o.sizes = j->how.dims.items;
+  j->o.n_sizes = j->how.dims.n;
+  surg_status s = surg_compare(j->m[0], j->m[1], &j->o, &report);
+  if (s == SURG_OK) s = surg_compare_get(report, &sum);
+  if (s == SURG_OK && j->common.json)
+    show_json(report, &sum);
+  else if (s == SURG_OK)
+    show_text(j, report, &sum);
+  surg_compare_free(report);
+  return s != SURG_OK ? cli_exit_code(s) : sum.same ? EXIT_DONE : EXIT_MODEL;
 }
 
 static int verify(job *j, const char *a, const char *b) {
@@ -201,19 +206,16 @@ static int verify(job *j, const char *a, const char *b) {
   if (!ctx) return EXIT_LIMIT;
   surg_status s = surg_model_load(ctx, a, &j->common.load, &j->m[0]);
   if (s == SURG_OK) s = surg_model_load(ctx, b, &j->common.load, &j->m[1]);
-  int code = s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+  int code = cli_exit_code(s);
   /* A single --engine applies to both sides. */
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, ctx, 0, &j->engines[0]);
-  j->engines[1] = j->engines[0];
   if (code == EXIT_DONE && j->how.n_engines == 2)
     code = cli_engine_open(&j->how, &j->common, ctx, 1, &j->engines[1]);
-  if (code == EXIT_DONE) code = cli_values_load(&j->how, j->m[0], true, &j->values);
-  if (code == EXIT_DONE && j->log) code = cli_renames_load(ctx, j->log, &j->renames);
-  if (code == EXIT_DONE) code = compare(j, ctx);
-  cli_renames_free(&j->renames);
-  cli_values_free(&j->values);
-  if (j->engines[1].ort != j->engines[0].ort) cli_engine_close(&j->engines[1]);
-  cli_engine_close(&j->engines[0]);
+  if (code == EXIT_DONE) code = cli_inputs_load(&j->how, j->m[0], true, &j->inputs);
+  if (code == EXIT_DONE) code = compare(j);
+  surg_inputs_free(j->inputs);
+  surg_engine_free(j->engines[0]);
+  surg_engine_free(j->engines[1]);
   surg_model_free(j->m[0]);
   surg_model_free(j->m[1]);
   surg_context_free(ctx);
@@ -230,10 +232,17 @@ static int take(void *user, int o, char *arg) {
       if (!cli_number(arg, &n) || n < 1 || n > 1000) return cli_usage("--runs expects 1 to 1000");
       j->o.runs = (unsigned)n;
       return EXIT_DONE;
-    case OPT_LAYERS: j->o.layers = true; return EXIT_DONE;
-    case OPT_TIES: j->o.ties = true; return EXIT_DONE;
-    case OPT_LOG: j->log = arg; return EXIT_DONE;
-    default: return cli_run_option(&j->how, o, arg);
+    case OPT_LAYERS:
+      j->o.layers = true;
+      return EXIT_DONE;
+    case OPT_TIES:
+      j->o.ties = true;
+      return EXIT_DONE;
+    case OPT_LOG:
+      j->o.log = arg;
+      return EXIT_DONE;
+    default:
+      return cli_run_option(&j->how, o, arg);
   }
 }
 
@@ -254,10 +263,9 @@ int cmd_verify(int argc, char **argv) {
                                           CLI_RUN_OPTIONS,
                                           CLI_COMMON_OPTIONS,
                                           {0}};
-  job j = {.o = {.runs = SEEDS, .mixed = true, .dim_of = cli_dim_of}};
+  job j = {.o = {.size = sizeof j.o, .runs = SEEDS}};
   cli_run_init(&j.how);
-  j.how.max_turns = CLI_CHECK_TURNS;
-  j.o.user = &j.how.dims;
+  j.how.engine.max_turns = CLI_CHECK_TURNS;
   int code;
   const cli_command command = {options, NULL, help, take, &j, &j.common};
   bool go = cli_options(argc, argv, &command, &code);

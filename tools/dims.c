@@ -13,18 +13,8 @@ bool cli_dims_take(cli_dims *d, char *arg) {
   if (!grown) return false;
   *eq = 0;
   d->items = grown;
-  grown[d->n++] = (surg_size){arg, (int64_t)n};
+  grown[d->n++] = (surg_size){.size = sizeof(surg_size), .name = arg, .value = (int64_t)n};
   return true;
-}
-
-bool cli_dim_of(void *user, const char *symbol, int64_t *out) {
-  const cli_dims *d = user;
-  for (size_t i = 0; i < d->n; i++) {
-    if (strcmp(d->items[i].name, symbol) != 0) continue;
-    *out = d->items[i].size;
-    return true;
-  }
-  return false;
 }
 
 void cli_dims_free(cli_dims *d) {

@@ -2,33 +2,20 @@
 /* Options and engines of the commands that run models. */
 #include "run_cli.h"
 
-#include <errno.h>
+#include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
-#include "base/os.h"
-#include "eval/core/number.h"
-
-#include <math.h>
-
 void cli_run_init(cli_run *r) {
   *r = (cli_run){.seed = 1,
-                 .max_bytes = CLI_RUN_BYTES,
-                 .max_work = CLI_RUN_WORK,
-                 .max_turns = CLI_RUN_TURNS,
-                 .ort = {.level = 99, .threads = 1},
-                 .tolerance = {.relative = 1e-3, .absolute = 1e-5}};
+                 .engine = {.size = sizeof r->engine},
+                 .tolerance = {.size = sizeof r->tolerance, .relative = 1e-3, .absolute = 1e-5}};
 }
 
 void cli_run_free(cli_run *r) {
   free(r->inputs);
   cli_dims_free(&r->dims);
-}
-
-surg__maker cli_maker(cli_run *r) {
-  return (surg__maker){
-      .fill = r->fill, .state = r->seed, .size = 2, .dim_of = cli_dim_of, .user = &r->dims};
 }
 
 /* --- options --- */
@@ -42,15 +29,15 @@ static int take_engine(cli_run *r, const char *word) {
 }
 
 static int take_fill(cli_run *r, const char *word) {
-  static const char *const words[] = {[SURG__FILL_RANDOM] = "random",
-                                      [SURG__FILL_ZEROS] = "zeros",
-                                      [SURG__FILL_ONES] = "ones",
-                                      [SURG__FILL_ARANGE] = "arange",
-                                      [SURG__FILL_ADVERSARIAL] = "adversarial"};
-  _Static_assert(CLI_COUNT(words) == SURG__FILL_ADVERSARIAL + 1, "a word for each filling");
+  static const char *const words[] = {[SURG_FILL_RANDOM] = "random",
+                                      [SURG_FILL_ZEROS] = "zeros",
+                                      [SURG_FILL_ONES] = "ones",
+                                      [SURG_FILL_ARANGE] = "arange",
+                                      [SURG_FILL_ADVERSARIAL] = "adversarial"};
+  _Static_assert(CLI_COUNT(words) == SURG_FILL_ADVERSARIAL + 1, "a word for each filling");
   for (size_t i = 0; i < CLI_COUNT(words); i++) {
     if (strcmp(word, words[i]) != 0) continue;
-    r->fill = (surg__fill)i;
+    r->fill = (int32_t)i;
     r->filled = true;
     return EXIT_DONE;
   }
@@ -58,13 +45,14 @@ static int take_fill(cli_run *r, const char *word) {
 }
 
 static int take_level(cli_run *r, const char *word) {
-  static const struct {
-    const char *word;
-    int level;
-  } levels[] = {{"none", 0}, {"basic", 1}, {"extended", 2}, {"all", 99}};
-  for (size_t i = 0; i < CLI_COUNT(levels); i++) {
-    if (strcmp(word, levels[i].word) != 0) continue;
-    r->ort.level = levels[i].level;
+  static const char *const words[] = {[SURG_OPTIMIZE_ALL] = "all",
+                                      [SURG_OPTIMIZE_NONE] = "none",
+                                      [SURG_OPTIMIZE_BASIC] = "basic",
+                                      [SURG_OPTIMIZE_EXTENDED] = "extended"};
+  _Static_assert(CLI_COUNT(words) == SURG_OPTIMIZE_EXTENDED + 1, "a word for each level");
+  for (size_t i = 0; i < CLI_COUNT(words); i++) {
+    if (strcmp(word, words[i]) != 0) continue;
+    r->engine.optimize = (int32_t)i;
     return EXIT_DONE;
   }
   return cli_usage("--ort-optimize expects none, basic, extended or all");
@@ -94,10 +82,16 @@ static int take_number(const char *option, const char *arg, uint64_t *out) {
   return cli_number(arg, out) ? EXIT_DONE : cli_usage("--%s expects a number", option);
 }
 
+static int take_turns(cli_run *r, const char *arg) {
+  const int code = take_number("max-turns", arg, &r->engine.max_turns);
+  if (code == EXIT_DONE && !r->engine.max_turns) r->engine.max_turns = UINT64_MAX; /* no limit */
+  return code;
+}
+
 static int take_threads(cli_run *r, const char *arg) {
   uint64_t n;
   if (!cli_number(arg, &n) || n < 1 || n > 1024) return cli_usage("--threads expects 1 to 1024");
-  r->ort.threads = (unsigned)n;
+  r->engine.threads = (uint32_t)n;
   return EXIT_DONE;
 }
 
@@ -106,7 +100,7 @@ int cli_run_option(cli_run *r, int option, char *argument) {
     case OPT_ENGINE:
       return take_engine(r, argument);
     case OPT_ORT:
-      r->library = argument;
+      r->engine.library = argument;
       return EXIT_DONE;
     case OPT_ORT_LEVEL:
       return take_level(r, argument);
@@ -117,18 +111,18 @@ int cli_run_option(cli_run *r, int option, char *argument) {
     case OPT_SEED:
       return take_number("seed", argument, &r->seed);
     case OPT_MAX_BYTES:
-      return take_number("max-bytes", argument, &r->max_bytes);
+      return take_number("max-bytes", argument, &r->engine.max_bytes);
     case OPT_MAX_WORK:
-      return take_number("max-work", argument, &r->max_work);
+      return take_number("max-work", argument, &r->engine.max_work);
     case OPT_MAX_TURNS:
-      return take_number("max-turns", argument, &r->max_turns);
+      return take_turns(r, argument);
     case OPT_RTOL:
       return take_bound(r, "rtol", argument, &r->tolerance.relative);
     case OPT_ATOL:
       return take_bound(r, "atol", argument, &r->tolerance.absolute);
     case OPT_ULP:
       /* --ulp alone replaces the default bounds; --rtol and --atol add theirs. */
-      if (!r->bounds) r->tolerance = (surg__tolerance){0};
+      if (!r->bounds) r->tolerance = (surg_tolerance){.size = sizeof r->tolerance};
       return take_number("ulp", argument, &r->tolerance.ulp);
     case OPT_SIZE:
       return cli_dims_take(&r->dims, argument) ? EXIT_DONE
@@ -144,102 +138,117 @@ int cli_run_option(cli_run *r, int option, char *argument) {
   }
 }
 
-/* --- engines --- */
+/* --- engines and inputs --- */
 
 int cli_engine_open(const cli_run *r, const cli_common *c, surg_context *ctx, size_t k,
-                    surg__engine *out) {
-  uint64_t ns = 0;
-  *out = (surg__engine){.ort_options = r->ort,
-                        .max_bytes = r->max_bytes,
-                        .max_work = r->max_work,
-                        .max_turns = r->max_turns,
-                        .seed = &r->seed};
-  if (c->timeout_seconds && surg__mul_u64(c->timeout_seconds, 1000000000, &ns) &&
-      surg__add_u64(ns, surg__os_now_ns(), &ns))
-    out->deadline = ns;
-  if (k >= r->n_engines || strcmp(r->engines[k], "ort") != 0) return EXIT_DONE;
-  const surg_status s = surg__ort_open(ctx, r->library, &out->ort);
-  return s == SURG_OK ? EXIT_DONE : cli_exit_code(s);
+                    surg_engine **out) {
+  surg_engine_options o = r->engine;
+  o.runtime = k < r->n_engines && !strcmp(r->engines[k], "ort");
+  o.seed = r->seed;
+  o.timeout_ms = cli_milliseconds(c->timeout_seconds);
+  return cli_exit_code(surg_engine_new(ctx, &o, out));
 }
 
-void cli_engine_close(surg__engine *e) {
-  surg__ort_close(e->ort);
-  e->ort = NULL;
+int cli_inputs_load(const cli_run *r, surg_model *m, bool lacks, surg_inputs **out) {
+  const surg_inputs_options o = {.size = sizeof o,
+                                 .fill = r->fill,
+                                 .seed = r->seed,
+                                 .sizes = r->dims.items,
+                                 .n_sizes = r->dims.n};
+  surg_status s = surg_inputs_new(m, &o, out);
+  if (s == SURG_OK && r->inputs_dir) s = surg_inputs_read_all(*out, r->inputs_dir);
+  for (size_t k = 0; k < r->n_inputs && s == SURG_OK; k++)
+    s = surg_inputs_read(*out, r->inputs[k].name, r->inputs[k].text);
+  if (s == SURG_OK && r->inputs_dir && !lacks && !r->filled)
+    s = surg_inputs_require_all(*out, r->inputs_dir);
+  return cli_exit_code(s);
 }
 
-int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status, const char *hint) {
-  /* `why` is empty if the library ran out of memory. */
-  fprintf(stderr, "%s: error: %s%s\n", surg_model_path(m),
-          *r->why ? r->why : surg_status_name(status), hint ? hint : "");
+int cli_run_failed(const surg_model *m, const surg_session *s, surg_status status,
+                   const char *hint) {
+  /* The reason is empty if the library ran out of memory. */
+  const char *why = surg_session_why(s);
+  fprintf(stderr, "%s: error: %s%s\n", surg_model_path(m), *why ? why : surg_status_name(status),
+          hint ? hint : "");
   return cli_exit_code(status);
 }
 
 /* --- values --- */
 
-int cli_write_bytes(const char *path, const void *bytes, size_t n) {
-  char *dir = NULL, *base = NULL, *temp = NULL;
-  int fd = -1;
-  int why = surg__os_split(path, &dir, &base);
-  if (!why) why = surg__os_temp_in(dir, &fd, &temp);
-  if (!why) why = surg__os_write(fd, bytes, n);
-  if (!why)
-    why = surg__os_publish(fd, temp, path);
-  else if (fd >= 0)
-    surg__os_discard(fd, temp);
-  free(dir);
-  free(base);
-  if (!why) return EXIT_DONE;
-  if (why == ENOMEM) return cli_no_memory();
-  cli_put(stderr, path);
-  fprintf(stderr, ": error: cannot write: %s\n", strerror(why));
-  return EXIT_IO;
-}
-
-int cli_write_file(const char *path, const surg__buf *b) {
-  return cli_write_bytes(path, b->p, b->n);
-}
-
 static json_t *number_json(double v) {
   return isfinite(v) ? json_real(v) : json_string(isnan(v) ? "NaN" : v > 0 ? "inf" : "-inf");
 }
 
-static json_t *element_json(const surg__array *a, uint64_t i) {
-  const int dtype = a->dtype;
-  if (dtype == SURG_BOOL) return json_boolean(((const uint8_t *)a->data)[i]);
-  if (surg__dtype_is_float(dtype)) return number_json(surg__load_f64(dtype, a->data, i));
-  if (dtype == SURG_STRING) {
-    const surg_str s = ((const surg_str *)a->data)[i];
-    json_t *j = json_stringn(s.n ? s.p : "", s.n);
-    return j ? j : json_null();
+static json_t *complex_json(const surg_array *a, uint64_t i) {
+  if (surg_array_dtype(a) == SURG_COMPLEX64) {
+    const float *p = surg_array_data(a);
+    return json_pack("[o, o]", number_json(p[2 * i]), number_json(p[2 * i + 1]));
   }
-  if (dtype == SURG_COMPLEX64 || dtype == SURG_COMPLEX128) {
-    const int part = dtype == SURG_COMPLEX64 ? SURG_FLOAT : SURG_DOUBLE;
-    return json_pack("[o, o]", number_json(surg__load_f64(part, a->data, 2 * i)),
-                     number_json(surg__load_f64(part, a->data, 2 * i + 1)));
-  }
-  const uint64_t v = surg__load_int(dtype, a->data, i);
-  if (dtype == SURG_UINT64 && v > INT64_MAX) return json_real((double)v);
-  return json_integer((json_int_t)v);
+  const double *p = surg_array_data(a);
+  return json_pack("[o, o]", number_json(p[2 * i]), number_json(p[2 * i + 1]));
 }
 
-json_t *cli_value_json(const char *name, const surg__array *a, uint64_t most) {
-  static const char *const kinds[] = {"sequence", "optional", "map"};
-  const bool list = surg__array_is_list(a);
-  const char *type = !a->dtype ? "nothing"
-                     : list    ? kinds[a->dtype - SURG__V_SEQUENCE]
-                               : surg__dtype_name(a->dtype);
+static json_t *element_json(const surg_array *a, uint64_t i) {
+  const int64_t v = surg_array_int(a, i);
+  switch (surg_array_dtype(a)) {
+    case SURG_BOOL:
+      return json_boolean(v);
+    case SURG_STRING: {
+      const surg_str s = ((const surg_str *)surg_array_data(a))[i];
+      json_t *j = json_stringn(s.n ? s.p : "", s.n);
+      return j ? j : json_null();
+    }
+    case SURG_COMPLEX64:
+    case SURG_COMPLEX128:
+      return complex_json(a, i);
+    case SURG_UINT64:
+      return v < 0 ? json_real((double)(uint64_t)v) : json_integer(v);
+    case SURG_INT2:
+    case SURG_INT4:
+    case SURG_INT8:
+    case SURG_INT16:
+    case SURG_INT32:
+    case SURG_INT64:
+    case SURG_UINT2:
+    case SURG_UINT4:
+    case SURG_UINT8:
+    case SURG_UINT16:
+    case SURG_UINT32:
+      return json_integer(v);
+    default:
+      return number_json(surg_array_real(a, i));
+  }
+}
+
+static json_t *item_json(const surg_array *a, uint64_t i, uint64_t most) {
+  surg_array *item = NULL;
+  if (surg_array_item(a, i, &item) != SURG_OK) return json_null();
+  json_t *j = cli_value_json(NULL, item, most);
+  surg_array_free(item);
+  return j;
+}
+
+json_t *cli_value_json(const char *name, const surg_array *a, uint64_t most) {
+  static const char *const kinds[] = {[SURG_TYPE_UNKNOWN] = "nothing",
+                                      [SURG_TYPE_SEQUENCE] = "sequence",
+                                      [SURG_TYPE_OPTIONAL] = "optional",
+                                      [SURG_TYPE_MAP] = "map"};
+  const int32_t kind = surg_array_kind(a);
+  const bool list = kind != SURG_TYPE_TENSOR && kind != SURG_TYPE_UNKNOWN;
   json_t *j = json_object(), *shape = json_array(), *elements = json_array();
   if (name) json_object_set_new(j, "name", cli_text_json(name));
-  json_object_set_new(j, "type", json_string(type));
-  for (uint32_t i = 0; i < a->rank; i++) json_array_append_new(shape, json_integer(a->dims[i]));
-  for (uint64_t i = 0; i < a->count && i < most; i++)
-    json_array_append_new(elements, list ? cli_value_json(NULL, &surg__list_of(a)->items[i], most)
-                                         : element_json(a, i));
+  json_object_set_new(
+      j, "type",
+      json_string(kind == SURG_TYPE_TENSOR ? surg_dtype_name(surg_array_dtype(a)) : kinds[kind]));
+  for (size_t i = 0; i < surg_array_rank(a); i++)
+    json_array_append_new(shape, json_integer(surg_array_dims(a)[i]));
+  for (uint64_t i = 0; i < surg_array_count(a) && i < most; i++)
+    json_array_append_new(elements, list ? item_json(a, i, most) : element_json(a, i));
   if (list)
     json_decref(shape);
   else
     json_object_set_new(j, "shape", shape);
-  json_object_set_new(j, "count", json_integer((json_int_t)a->count));
+  json_object_set_new(j, "count", json_integer((json_int_t)surg_array_count(a)));
   json_object_set_new(j, list ? "items" : "elements", elements);
   return j;
 }

@@ -3,8 +3,9 @@
 #ifndef SURG_RUN_CLI_H
 #define SURG_RUN_CLI_H
 
+#include <onnxsurg/compare.h>
+
 #include "cli.h"
-#include "run/run_engine.h"
 
 typedef struct cli_pair {
   const char *name, *text;
@@ -13,13 +14,12 @@ typedef struct cli_pair {
 typedef struct cli_run {
   const char *engines[2]; /* names; NULL: the built-in one */
   size_t n_engines;
-  const char *library; /* path of ONNX Runtime; NULL: let the dynamic loader search */
-  surg__ort_options ort;
-  uint64_t seed, max_bytes, max_work, max_turns;
-  surg__tolerance tolerance;
-  surg__fill fill;
-  bool filled; /* --fill was given: generate inputs that the folder lacks */
-  bool bounds; /* --rtol or --atol was given */
+  surg_engine_options engine; /* of both */
+  uint64_t seed;
+  surg_tolerance tolerance;
+  int32_t fill; /* a surg_fill */
+  bool filled;  /* --fill was given: generate inputs that the folder lacks */
+  bool bounds;  /* --rtol or --atol was given */
   cli_dims dims;
   cli_pair *inputs;
   size_t n_inputs;
@@ -43,43 +43,40 @@ enum {
   OPT_INPUT,
   OPT_INPUTS
 };
-#define CLI_RUN_OPTIONS                                                         \
-  {"engine", required_argument, NULL, OPT_ENGINE},                              \
-      {"ort", required_argument, NULL, OPT_ORT},                                \
-      {"ort-optimize", required_argument, NULL, OPT_ORT_LEVEL},                 \
-      {"threads", required_argument, NULL, OPT_THREADS},                        \
-      {"fill", required_argument, NULL, OPT_FILL},                              \
-      {"seed", required_argument, NULL, OPT_SEED},                              \
-      {"max-bytes", required_argument, NULL, OPT_MAX_BYTES},                    \
-      {"max-work", required_argument, NULL, OPT_MAX_WORK},                      \
-      {"max-turns", required_argument, NULL, OPT_MAX_TURNS},                    \
-      {"rtol", required_argument, NULL, OPT_RTOL},                              \
-      {"atol", required_argument, NULL, OPT_ATOL},                              \
-      {"ulp", required_argument, NULL, OPT_ULP},                                \
-      {"dim", required_argument, NULL, OPT_SIZE},                               \
-      {"input", required_argument, NULL, OPT_INPUT}, {                          \
-    "inputs", required_argument, NULL, OPT_INPUTS                               \
+#define CLI_RUN_OPTIONS                                                                         \
+  {"engine", required_argument, NULL, OPT_ENGINE}, {"ort", required_argument, NULL, OPT_ORT},   \
+      {"ort-optimize", required_argument, NULL, OPT_ORT_LEVEL},                                 \
+      {"threads", required_argument, NULL, OPT_THREADS},                                        \
+      {"fill", required_argument, NULL, OPT_FILL}, {"seed", required_argument, NULL, OPT_SEED}, \
+      {"max-bytes", required_argument, NULL, OPT_MAX_BYTES},                                    \
+      {"max-work", required_argument, NULL, OPT_MAX_WORK},                                      \
+      {"max-turns", required_argument, NULL, OPT_MAX_TURNS},                                    \
+      {"rtol", required_argument, NULL, OPT_RTOL}, {"atol", required_argument, NULL, OPT_ATOL}, \
+      {"ulp", required_argument, NULL, OPT_ULP}, {"dim", required_argument, NULL, OPT_SIZE},    \
+      {"input", required_argument, NULL, OPT_INPUT}, {                                          \
+    "inputs", required_argument, NULL, OPT_INPUTS                                               \
   }
-#define CLI_INPUT_HELP                                                             \
-  "  --input NAME=FILE   read an input from .npy, .npz or TensorProto (.pb);\n" \
-  "                      repeatable\n" \
+#define CLI_INPUT_HELP                                                                \
+  "  --input NAME=FILE   read an input from .npy, .npz or TensorProto (.pb);\n"       \
+  "                      repeatable\n"                                                \
   "  --inputs DIR        read input_0.pb (or .npy), input_1.pb ... in the order of\n" \
   "                      the model's inputs; or an .npz file, by name\n"
-#define CLI_FILL_HELP                                                            \
+#define CLI_FILL_HELP                                                               \
   "  --fill WORD         content of other inputs: random (default), zeros, ones,\n" \
-  "                      arange, adversarial\n" \
-  "  --seed N            seed of random inputs and random operators (1)\n" \
+  "                      arange, adversarial\n"                                     \
+  "  --seed N            seed of random inputs and random operators (1)\n"          \
   "  --dim NAME=N        size of a symbolic dimension (2)\n"
-#define CLI_ENGINE_HELP                                                            \
+#define CLI_ENGINE_HELP                                                                \
   "  --engine WORD       builtin (default), or ort: ONNX Runtime, if its library is\n" \
-  "                      found\n"                                                  \
-  "  --ort PATH          path of libonnxruntime.so (default: from the loader)\n" \
-  "  --ort-optimize WORD optimization level: none, basic, extended, all (default)\n" \
+  "                      found\n"                                                      \
+  "  --ort PATH          path of libonnxruntime.so (default: from the loader)\n"       \
+  "  --ort-optimize WORD optimization level: none, basic, extended, all (default)\n"   \
   "  --threads N         threads of ONNX Runtime (1)\n"
-#define CLI_BUDGET_HELP(turns)                                                     \
-  "  --max-bytes N       limit for the results of one node (4GiB)\n"               \
-  "  --max-work N        limit for the operations of a run (2^42)\n"               \
-  "  --max-turns N       limit for the iterations of all loops (" turns ")\n"      \
+#define CLI_BUDGET_HELP(turns)                                          \
+  "  --max-bytes N       limit for the results of one node (4GiB)\n"    \
+  "  --max-work N        limit for the operations of a run (2^42)\n"    \
+  "  --max-turns N       limit for the iterations of all loops (" turns \
+  ")\n"                                                                 \
   "  --timeout SECONDS   time limit for all runs; checked between nodes\n"
 
 void cli_run_init(cli_run *r);
@@ -89,38 +86,17 @@ int cli_run_option(cli_run *r, int option, char *argument);
 
 /* Opens the k-th engine given. Returns EXIT_DONE, or another exit code after printing an error. */
 int cli_engine_open(const cli_run *r, const cli_common *c, surg_context *ctx, size_t k,
-                    surg__engine *out);
-void cli_engine_close(surg__engine *e);
+                    surg_engine **out);
 
-/* The inputs of a model, some of them given by the user. */
-typedef struct cli_values {
-  surg_context *ctx;
-  surg_model *m;
-  surg__array *in;
-  bool *given;
-  size_t n;
-} cli_values;
 /* Loads the given inputs, and checks that the symbols of --dim exist in the model. An input that
  * the folder or archive lacks and that has no default is an error, unless `lacks` is true or
- * --fill was given. Returns EXIT_DONE, or another exit code after printing an error. The caller
- * calls cli_values_free in any case. */
-int cli_values_load(const cli_run *r, surg_model *m, bool lacks, cli_values *out);
-/* The generator of inputs that are not given. `r` must outlive it. */
-surg__maker cli_maker(cli_run *r);
-void cli_values_free(cli_values *v);
-/* "DIR/stem_i.pb" or "DIR/stem_i.npy", for the caller to free; NULL: neither exists. */
-char *cli_numbered(const char *dir, const char *stem, size_t i);
-/* Fails with EXIT_MODEL, after printing an error, when the folder contains stem_k.pb or
- * stem_k.npy with k >= n: then its data is for another model. EXIT_IO: it is not a folder. */
-int cli_check_numbered(const surg_model *m, const char *dir, const char *stem, size_t n);
-/* Writes a file atomically: on failure an existing file is unchanged. Returns EXIT_DONE, or
- * another exit code after printing an error. */
-int cli_write_bytes(const char *path, const void *bytes, size_t n);
-int cli_write_file(const char *path, const surg__buf *b);
+ * --fill was given. Returns EXIT_DONE, or another exit code after printing an error. */
+int cli_inputs_load(const cli_run *r, surg_model *m, bool lacks, surg_inputs **out);
 /* Prints "model.onnx: error: REASON" for a run that failed. Returns its exit code. */
-int cli_run_failed(const surg_model *m, const surg__exec *r, surg_status status, const char *hint);
+int cli_run_failed(const surg_model *m, const surg_session *s, surg_status status,
+                   const char *hint);
 /* A value as JSON, with at most `most` elements. The type of a value that is not a tensor is its
  * kind. */
-json_t *cli_value_json(const char *name, const surg__array *a, uint64_t most);
+json_t *cli_value_json(const char *name, const surg_array *a, uint64_t most);
 
 #endif

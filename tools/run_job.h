@@ -23,15 +23,14 @@ typedef struct run_job {
   surg_context *ctx;
   surg_model *m;
   surg_graph *g;
-  surg__engine engine;
-  surg__exec runner;
-  cli_values values;
-  surg__array *result;
+  surg_engine *engine;
+  surg_session *session;
+  surg_inputs *inputs;
+  surg_array **result;
   size_t n_out, own_out; /* own_out: outputs without those of --all */
   series total, *nodes;
-  size_t n_nodes;
-  uint64_t started;
-  json_t *json; /* NULL: print text */
+  size_t n_nodes, turn; /* turn: of the node of the main graph that is measured next */
+  json_t *json;         /* NULL: print text */
 } run_job;
 
 /* --- run_outputs.c: return EXIT_DONE, or another exit code after printing an error --- */

@@ -13,15 +13,14 @@ void run_print(const run_job *j) {
   json_t *list = j->json ? json_array() : NULL;
   for (size_t i = 0; i < j->n_out; i++) {
     if (list) {
-      json_array_append_new(list, cli_value_json(output_name(j, i), &j->result[i], SHOWN));
+      json_array_append_new(list, cli_value_json(output_name(j, i), j->result[i], SHOWN));
       continue;
     }
-    surg__buf b;
-    surg__buf_init(&b, j->ctx);
-    surg__value_print(&j->result[i], SHOWN, &b);
+    char *text = NULL;
+    const surg_status s = surg_array_text(j->result[i], SHOWN, &text);
     cli_put(stdout, output_name(j, i));
-    printf(": %s\n", b.failed || !b.p ? "" : b.p);
-    surg__buf_free(&b);
+    printf(": %s\n", s == SURG_OK ? text : "");
+    surg_context_free_bytes(j->ctx, text);
   }
   if (list) json_object_set_new(j->json, "outputs", list);
 }
@@ -41,7 +40,9 @@ static char *output_path(const run_job *j, size_t i, const char *end) {
   return path;
 }
 
-static bool as_messages(const run_job *j) { return j->format && strcmp(j->format, "pb") == 0; }
+static bool as_messages(const run_job *j) {
+  return j->format && strcmp(j->format, "pb") == 0;
+}
 
 typedef struct named_file {
   char *path;
@@ -81,25 +82,16 @@ int run_check_files(const run_job *j) {
 static int write_one(const run_job *j, size_t i) {
   const bool pb = as_messages(j);
   const char *name = output_name(j, i);
-  surg__buf b;
-  surg__buf_init(&b, j->ctx);
-  surg_status s = pb ? surg__value_message(&j->result[i], name, &b)
-                     : surg__npy_write(&j->result[i], &b);
   char *path = output_path(j, i, pb ? "pb" : "npy");
-  int code;
-  if (s == SURG_EUNSUPPORTED) {
-    fprintf(stderr, "%s: error: output ", surg_model_path(j->m));
-    cli_put(stderr, name);
-    fprintf(stderr, pb ? ": is nothing\n" : ": has a type that NumPy lacks: try --format pb\n");
-    code = EXIT_MODEL;
-  } else if (s != SURG_OK || !path) {
-    code = cli_no_memory();
-  } else {
-    code = cli_write_file(path, &b);
-  }
+  if (!path) return cli_no_memory();
+  const surg_status s =
+      surg_array_save(j->result[i], path, pb ? SURG_ARRAY_PB : SURG_ARRAY_NPY, name);
   free(path);
-  surg__buf_free(&b);
-  return code;
+  if (s != SURG_EUNSUPPORTED) return cli_exit_code(s);
+  fprintf(stderr, "%s: error: output ", surg_model_path(j->m));
+  cli_put(stderr, name);
+  fprintf(stderr, pb ? ": is nothing\n" : ": has a type that NumPy lacks: try --format pb\n");
+  return EXIT_MODEL;
 }
 
 int run_write(const run_job *j) {
@@ -110,14 +102,14 @@ int run_write(const run_job *j) {
 
 /* --- comparison with expected outputs --- */
 
-static void tell(const run_job *j, const char *name, const surg__distance *d, bool same) {
-  if (same && j->common.quiet) return;
+static void tell(const run_job *j, const char *name, const surg_distance *d) {
+  if (d->same && j->common.quiet) return;
   cli_put(stdout, name);
   if (d->other_shape) {
     printf(": differs: %s\n", d->why);
     return;
   }
-  if (same)
+  if (d->same)
     printf(": as expected");
   else
     printf(": differs: %llu of %llu elements, the first at %llu: %s",
@@ -127,10 +119,10 @@ static void tell(const run_job *j, const char *name, const surg__distance *d, bo
          (unsigned long long)d->max_ulp);
 }
 
-static json_t *distance_json(const char *name, const surg__distance *d, bool same) {
+static json_t *distance_json(const char *name, const surg_distance *d) {
   json_t *o = json_object();
   json_object_set_new(o, "name", cli_text_json(name));
-  json_object_set_new(o, "same", json_boolean(same));
+  json_object_set_new(o, "same", json_boolean(d->same));
   json_object_set_new(o, "elements", json_integer((json_int_t)d->elements));
   json_object_set_new(o, "differing", json_integer((json_int_t)d->differing));
   json_object_set_new(o, "max_abs", json_real(d->max_abs));
@@ -143,19 +135,18 @@ static json_t *distance_json(const char *name, const surg__distance *d, bool sam
 
 static int compare_one(const run_job *j, size_t i, const char *path, json_t *list) {
   const surg_type *t = surg_graph_output_type(j->g, i);
-  surg__array want = {0};
-  surg__distance d;
+  surg_array *want = NULL;
+  surg_distance d = {.size = sizeof d};
   if (!t) t = surg_value_type(surg_graph_output(j->g, i));
-  const surg_status s = surg__value_load(j->ctx, path, t, &want);
+  surg_status s = surg_array_load(j->ctx, path, t, &want);
+  if (s == SURG_OK) s = surg_array_compare(j->result[i], want, &j->how.tolerance, &d);
+  surg_array_free(want);
   if (s != SURG_OK) return cli_exit_code(s);
-  if (want.dtype == SURG_UINT16 && j->result[i].dtype == SURG_BFLOAT16) want.dtype = SURG_BFLOAT16;
-  const bool same = surg__value_compare(&j->result[i], &want, &j->how.tolerance, &d);
   if (list)
-    json_array_append_new(list, distance_json(output_name(j, i), &d, same));
+    json_array_append_new(list, distance_json(output_name(j, i), &d));
   else
-    tell(j, output_name(j, i), &d, same);
-  surg__array_drop(&want);
-  return same ? EXIT_DONE : EXIT_MODEL;
+    tell(j, output_name(j, i), &d);
+  return d.same ? EXIT_DONE : EXIT_MODEL;
 }
 
 static int lacks(const run_job *j, size_t i) {
@@ -170,10 +161,13 @@ int run_compare(const run_job *j) {
   int code = EXIT_DONE;
   json_t *list = j->json ? json_array() : NULL;
   for (size_t i = 0; i < j->own_out; i++) {
-    char *path = cli_numbered(j->expect, "output", i);
-    const int one = path ? compare_one(j, i, path, list) : lacks(j, i);
+    char *path = NULL;
+    const surg_status s = surg_data_file(j->ctx, j->expect, "output", i, &path);
+    const int one = s == SURG_OK          ? compare_one(j, i, path, list)
+                    : s == SURG_ENOTFOUND ? lacks(j, i)
+                                          : cli_exit_code(s);
     if (one > code) code = one;
-    free(path);
+    surg_context_free_bytes(j->ctx, path);
   }
   if (list) json_object_set_new(j->json, "compared", list);
   return code;

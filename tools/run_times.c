@@ -4,9 +4,8 @@
 #include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/os.h"
-#include "ir/ir.h"
 #include "run_job.h"
 
 static int by_time(const void *a, const void *b) {
@@ -20,20 +19,21 @@ static double part(const series *s, unsigned tenths) {
   return s->n ? (double)s->ns[i ? i - 1 : 0] / 1e6 : 0;
 }
 
-/* --- nodes: while measuring, `scratch` of a node points to its series --- */
+/* --- measuring --- */
 
-static surg_status before(void *user, surg_node *n, surg__machine *m) {
-  run_job *j = user;
-  (void)m;
-  if (surg_node_graph(n) == j->g) j->started = surg__os_now_ns();
-  return SURG_OK;
+static uint64_t now_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-static void after(void *user, const surg_node *n) {
+/* Adds a time to the series of a node. Nodes run in graph order, which is that of the series. */
+static void measured(void *user, const surg_node *n, uint64_t ns) {
   run_job *j = user;
-  if (surg_node_graph(n) != j->g) return;
-  series *s = n->scratch;
-  s->ns[s->n++] = surg__os_now_ns() - j->started;
+  while (j->turn < j->n_nodes && j->nodes[j->turn].node != n) j->turn++;
+  if (j->turn == j->n_nodes) return;
+  series *s = &j->nodes[j->turn];
+  if (s->n < j->repeat) s->ns[s->n++] = ns;
 }
 
 static bool make_series(run_job *j) {
@@ -46,33 +46,32 @@ static bool make_series(run_job *j) {
     series *s = &j->nodes[j->n_nodes++];
     *s = (series){.node = n, .ns = calloc(j->repeat, sizeof *s->ns)};
     if (!s->ns) return false;
-    n->scratch = s;
   }
   return true;
 }
 
 static int one_run(run_job *j, uint64_t *ns) {
-  surg__array *out = calloc(j->n_out + 1, sizeof *out);
+  surg_array **out = calloc(j->n_out + 1, sizeof *out);
   if (!out) return cli_no_memory();
-  const uint64_t start = surg__os_now_ns();
-  const surg_status s = surg__exec_run(&j->runner, j->values.in, out);
-  *ns = surg__os_now_ns() - start;
-  for (size_t i = 0; i < j->n_out; i++) surg__array_drop(&out[i]);
+  j->turn = 0;
+  const uint64_t start = now_ns();
+  const surg_status s = surg_session_run(j->session, j->inputs, out, j->n_out);
+  *ns = now_ns() - start;
+  for (size_t i = 0; i < j->n_out; i++) surg_array_free(out[i]);
   free(out);
-  return s == SURG_OK ? EXIT_DONE : cli_run_failed(j->m, &j->runner, s, NULL);
+  return s == SURG_OK ? EXIT_DONE : cli_run_failed(j->m, j->session, s, NULL);
 }
 
 int run_time(run_job *j) {
   uint64_t ns;
   int code = make_series(j) ? EXIT_DONE : cli_no_memory();
   for (uint64_t k = 0; k < j->warmup && code == EXIT_DONE; k++) code = one_run(j, &ns);
-  if (j->per_node && code == EXIT_DONE)
-    j->runner.watched = (surg__session){.before = before, .after = after, .user = j};
+  if (j->per_node && code == EXIT_DONE) surg_session_watch(j->session, measured, j);
   for (uint64_t k = 0; k < j->repeat && code == EXIT_DONE; k++) {
     code = one_run(j, &ns);
     j->total.ns[j->total.n++] = ns;
   }
-  for (surg_node *n = surg_graph_first_node(j->g); n; n = surg_node_next(n)) n->scratch = NULL;
+  surg_session_watch(j->session, NULL, NULL);
   return code;
 }
 
@@ -100,16 +99,15 @@ void run_print_times(run_job *j) {
   if (j->json) {
     json_t *list = json_array();
     json_object_set_new(j->json, "time", series_json(&j->total));
-    for (size_t i = 0; i < j->n_nodes; i++)
-      json_array_append_new(list, series_json(&j->nodes[i]));
+    for (size_t i = 0; i < j->n_nodes; i++) json_array_append_new(list, series_json(&j->nodes[i]));
     if (j->per_node)
       json_object_set_new(j->json, "nodes", list);
     else
       json_decref(list);
     return;
   }
-  printf("%zu runs by %s: median %.3f ms, p90 %.3f ms\n", j->total.n,
-         surg__engine_name(&j->engine), part(&j->total, 5), part(&j->total, 9));
+  printf("%zu runs by %s: median %.3f ms, p90 %.3f ms\n", j->total.n, surg_engine_name(j->engine),
+         part(&j->total, 5), part(&j->total, 9));
   if (j->n_nodes) printf("%12s %12s  node\n", "median ms", "p90 ms");
   for (size_t i = 0; i < j->n_nodes; i++)
     printf("%12.3f %12.3f  %s\n", part(&j->nodes[i], 5), part(&j->nodes[i], 9),

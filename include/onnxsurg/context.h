@@ -29,6 +29,10 @@ SURG_EXPORT surg_status surg_context_load_rules_file(surg_context *ctx, const ch
  * read.
  */
 SURG_EXPORT surg_status surg_context_load_schemas_file(surg_context *ctx, const char *path);
+/* Writes a file, which is replaced at once or stays as it is. SURG_EIO, SURG_ENOMEM, reported.
+ * O(n) */
+SURG_EXPORT surg_status surg_file_write(surg_context *ctx, const char *path, const void *bytes,
+                                        size_t n);
 /* Loads a plugin (doc/plugin-abi.md) for the rest of the process and registers its passes; loading
  * it again does nothing. A path without '/' is relative to the working folder. SURG_EPLUGIN,
  * reported: no such file, no entry function, another ABI, a name that is in use, a failed init. */

@@ -6,17 +6,12 @@
 
 #include <onnxsurg/command.h>
 #include <onnxsurg/explain.h>
+#include <onnxsurg/sizes.h>
 #include <onnxsurg/target.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The size of an open dimension of an input, from 1 on: `name` is its symbol, or "input.axis". */
-typedef struct surg_size {
-  const char *name;
-  int64_t size;
-} surg_size;
 
 /* What the caller consents to. All zero: rewrites up to SURG_ROUNDING, inputs and outputs
  * unchanged. */
@@ -27,7 +22,8 @@ typedef struct surg_repair_options {
   bool allow_interface;   /* inputs and outputs may change their names, types and sizes */
   bool verify_each;       /* surg_model_verify after every pass */
   bool keep_host_nodes;   /* for a target with a host: do not look for fewer nodes on the host */
-  const surg_size *sizes; /* of open dimensions; they are fixed first, and need no consent */
+  const surg_size *sizes; /* of open dimensions, by symbol or "input.axis"; they are fixed first,
+                           * and need no consent */
   size_t n_sizes;
 } surg_repair_options;
 

@@ -147,7 +147,9 @@ static surg_status hold(prover *p, surg_model *a, surg_model *b, surg_exactness 
                             .user = p,
                             .adversarial = &adversarial,
                             .huge = e > SURG_EXACT ? SURG__VERIFY_TAME : 0,
-                            .may_lose = true};
+                            .may_lose = true,
+                            .cancel = p->how->cancel,
+                            .cancel_user = p->how->cancel_user};
   tolerances(p, e, &o.tolerance, &adversarial);
   p->assuming = b;
   return surg__verify(a, b, &o, r);
@@ -159,6 +161,9 @@ static surg_status compare(prover *p, surg_model *a, surg_model *b, surg_exactne
   *out = (verdict){0};
   if (p->how->progress) p->how->progress(p->how->progress_user, "checking");
   surg_status s = hold(p, a, b, e, &r);
+  if (s == SURG_OK && p->how->cancel && p->how->cancel(p->how->cancel_user))
+    s = surg__error(p->ctx, SURG_ECANCELLED, surg_model_path(b),
+                    "cancelled while results are compared");
   bool differs = *r.failure != 0;
   for (size_t i = 0; i < r.n_outputs && r.outputs; i++) differs |= r.outputs[i].differs > 0;
   out->checked = r.checked > 0;

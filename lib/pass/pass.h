@@ -213,6 +213,8 @@ typedef struct surg__proof_options {
   uint64_t max_bytes, max_work, max_turns;
   void (*progress)(void *user, const char *what);
   void *progress_user;
+  bool (*cancel)(void *user); /* once it is true it must stay true; NULL: never */
+  void *cancel_user;
 } surg__proof_options;
 
 /* The result of the comparison. */

@@ -60,7 +60,9 @@ static surg_status run(surg_model **model, const surg__pipeline *p, const surg_r
                                    .max_work = CHECK_WORK,
                                    .max_turns = CHECK_TURNS,
                                    .progress = o->progress,
-                                   .progress_user = o->user};
+                                   .progress_user = o->user,
+                                   .cancel = o->cancel,
+                                   .cancel_user = o->user};
   return o->check ? surg__run_proven(model, p, &options, &how, &r->run, &r->proof)
                   : surg__run(model, p, &options, &r->run);
 }

@@ -3,6 +3,7 @@
  * them, or by a guess that the shapes of the model do not contradict. */
 #include <string.h>
 
+#include "base/sizes.h"
 #include "check/check.h"
 #include "pass/pass.h"
 #include "repair/repair.h"
@@ -46,8 +47,9 @@ static bool was_met(const freezing *f, const char *symbol) {
 
 static bool size_of(const surg__sizes *given, const char *name, int64_t *out) {
   for (size_t i = 0; i < given->n; i++) {
-    if (!given->items[i].name || strcmp(given->items[i].name, name) != 0) continue;
-    *out = given->items[i].size;
+    const surg_size *s = surg__size_at(given->items, i);
+    if (!s->name || strcmp(s->name, name) != 0) continue;
+    *out = s->value;
     return true;
   }
   return false;
@@ -108,8 +110,10 @@ static bool is_open(const surg_model *m, const surg_size *d) {
 }
 
 const char *surg__repair_no_size(const surg_model *m, const surg__sizes *given) {
-  for (size_t i = 0; i < given->n; i++)
-    if (!is_open(m, &given->items[i])) return given->items[i].name;
+  for (size_t i = 0; i < given->n; i++) {
+    const surg_size *s = surg__size_at(given->items, i);
+    if (!is_open(m, s)) return s->name;
+  }
   return NULL;
 }
 

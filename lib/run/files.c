@@ -39,6 +39,14 @@ surg_status surg__value_load(surg_context *ctx, const char *path, const surg_typ
   return s;
 }
 
+surg_status surg__value_load_as(surg_context *ctx, const char *path, const surg_type *type,
+                                surg__array *out) {
+  const surg_status s = surg__value_load(ctx, path, type, out);
+  if (s == SURG_OK && out->dtype == SURG_UINT16 && surg_type_dtype(type) == SURG_BFLOAT16)
+    out->dtype = SURG_BFLOAT16;
+  return s;
+}
+
 surg_tensor *surg_tensor_load(surg_model *m, const char *path) {
   surg__array a = {0};
   surg_context *ctx = surg_model_context(m);

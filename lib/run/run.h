@@ -11,6 +11,10 @@
  * SURG_EUNSUPPORTED for NumPy element types without an ONNX equivalent. The caller drops *out. */
 surg_status surg__value_load(surg_context *ctx, const char *path, const surg_type *type,
                              surg__array *out);
+/* As surg__value_load; uint16 becomes bfloat16 where the type says so, as old test suites store it
+ * that way. */
+surg_status surg__value_load_as(surg_context *ctx, const char *path, const surg_type *type,
+                                surg__array *out);
 /* Reads an array from the n bytes of an .npy file, versions 1 to 3, either byte order and
  * layout. */
 surg_status surg__npy_read(surg_context *ctx, const char *name, const void *bytes, size_t n,

@@ -36,6 +36,8 @@ static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *
   s.max_work = r->engine->max_work;
   s.max_turns = r->engine->max_turns;
   s.deadline = r->engine->deadline;
+  s.cancel = r->engine->cancel;
+  s.cancel_user = r->engine->cancel_user;
   s.seed = r->engine->seed;
   const surg_status status = surg__session_run(&s, r->model, in, out);
   r->open = s.open;
@@ -52,6 +54,10 @@ surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *ou
   if (r->engine->deadline && surg__os_now_ns() > r->engine->deadline) {
     snprintf(r->why, sizeof r->why, "out of time (--timeout)");
     return SURG_ELIMIT;
+  }
+  if (r->engine->cancel && r->engine->cancel(r->engine->cancel_user)) {
+    snprintf(r->why, sizeof r->why, "cancelled");
+    return SURG_ECANCELLED;
   }
   if (!r->engine->ort) return interpret(r, in, out);
   char why[SURG__ORT_WHY];

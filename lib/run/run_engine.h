@@ -12,6 +12,8 @@ typedef struct surg__engine {
   surg__ort_options ort_options;
   uint64_t max_bytes, max_work, max_turns; /* of the interpreter, as in surg__session */
   uint64_t deadline; /* by surg__os_now_ns, for all runs together; 0: none */
+  bool (*cancel)(void *user); /* asked between nodes, and before runs; NULL: never true */
+  void *cancel_user;
   const uint64_t *seed;         /* NULL: random operators are not computed */
 } surg__engine;
 const char *surg__engine_name(const surg__engine *e);

@@ -499,7 +499,8 @@ surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_option
   *report = (surg__verify_report){.ctx = v.ctx};
   v.own = (surg__engine){.max_bytes = options->max_bytes, .max_work = options->max_work,
                          .max_turns = options->max_turns,
-                         .seed = options->no_random ? NULL : &options->seed};
+                         .seed = options->no_random ? NULL : &options->seed,
+                         .cancel = options->cancel, .cancel_user = options->cancel_user};
   surg_status s = open_side(&v, 0);
   if (s == SURG_OK) s = open_side(&v, 1);
   if (s == SURG_OK) s = match(&v);

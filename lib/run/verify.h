@@ -25,6 +25,8 @@ typedef struct surg__verify_options {
   surg__dim_of dim_of; /* may be NULL: then symbolic dimensions have size 2, and 3 in other runs */
   void *user;
   const surg__engine *engines[2]; /* NULL: the interpreter, with the budgets above */
+  bool (*cancel)(void *user);     /* of that interpreter; NULL: never true */
+  void *cancel_user;
   const surg__array *in;          /* given inputs of the first model; NULL: none */
   const bool *given;
   /* The name in the second model of a value of the first; NULL: the names are equal. */

@@ -55,6 +55,17 @@ def main():
         assert said.endswith("after repair: supported by 'ir{to=7},opset{to=12}' (exact)\n"), said
         assert fixed.stat().st_size > 0
 
+        # Runs and comparisons: a model and what --pass fold,prune makes of it; another model.
+        run(*args.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', str(root / 'compare'),
+            str(source / 'examples/embed/compare.c'), *flags)
+        said = run(str(root / 'compare'), str(model), str(out), env=env)
+        assert 'runs compared: same\n' in said and ': float[' in said, said
+        other = root / 'other.onnxtxt'
+        other.write_text(model.read_text().replace('Relu', 'Neg'))
+        r = subprocess.run([str(root / 'compare'), str(model), str(other)], env=env,
+                           capture_output=True, text=True)
+        assert r.returncode == 1 and 'not the same\n' in r.stdout, r.stdout + r.stderr
+
         # The program of doc/embedding.md does what the page says.
         page = (source / 'doc/embedding.md').read_text()
         code, output = re.search(r'```c\n(.*?)```.*?```\n(.*?)```', page, re.S).groups()

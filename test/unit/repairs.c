@@ -85,7 +85,7 @@ END_TEST
 
 START_TEST(sizes_are_given) {
   surg_model *m = model_of("float[N] x) => (float[N] y", "y = Relu (x)");
-  const surg_size n = {"N", 5}, wrong = {"M", 5};
+  const surg_size n = {sizeof n, "N", 5}, wrong = {sizeof wrong, "M", 5};
   surg_repair_options options = {.size = sizeof options, .sizes = &n, .n_sizes = 1};
   surg_repair *found = NULL;
   surg_repair_result r = find(m, &options, &found);

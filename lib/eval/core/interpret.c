@@ -373,7 +373,9 @@ static surg_status run_node(surg__machine *m, surg_node *n) {
   binding b;
   if (m->session->deadline && surg__os_now_ns() > m->session->deadline)
     return surg__m_stop(m, SURG_ELIMIT, "the run exceeds its time limit");
-  if (surg__cancelled(m->ctx)) return surg__m_stop(m, SURG_ECANCELLED, "cancelled");
+  if (surg__cancelled(m->ctx) ||
+      (m->session->cancel && m->session->cancel(m->session->cancel_user)))
+    return surg__m_stop(m, SURG_ECANCELLED, "cancelled");
   surg_status s = bind(m, n, &b);
   if (s == SURG_OK && m->session->before) s = m->session->before(m->session->user, n, m);
   if (s == SURG_OK) s = dispatch(m, n);

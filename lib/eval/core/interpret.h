@@ -15,6 +15,8 @@ typedef struct surg__session {
   uint64_t max_work;    /* limit on operations of the whole run */
   uint64_t max_turns;   /* limit on iterations of all loops; 0: none */
   uint64_t deadline;    /* in ns, as surg__os_now_ns; checked between nodes; 0: none */
+  bool (*cancel)(void *user); /* asked between nodes; NULL: never true */
+  void *cancel_user;
   const uint64_t *seed; /* NULL: random operators are not computed */
   /* Called for every value that a node computes, in subgraphs and functions too. To keep the array,
    * reference it (surg__array_ref) or copy it. A result other than SURG_OK stops the run. */

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads from a `--log` file which values were renamed. A value may be renamed several times, so
  * entries are hashed by their latest name while reading, and by their first name at the end. */
-#include "run_renames.h"
+#include "run/renames.h"
 
 #include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/diag.h"
 #include "base/hash.h"
-#include "cli.h"
 
 typedef struct rename {
   char *before, *after;
@@ -61,41 +63,45 @@ static bool read_line(surg_context *ctx, rename_t **by_last, const json_t *line)
   return !name || !old || apply(ctx, by_last, old, name);
 }
 
-static int bad(const char *path, size_t line) {
-  cli_put(stderr, path);
-  fprintf(stderr, ":%zu: error: is no line of a log\n", line);
-  return EXIT_MODEL;
+/* Reports an error at `PATH` or `PATH:LINE`, the path escaped. */
+static surg_status fail(surg_context *ctx, surg_status status, const char *path, size_t line,
+                        const char *why) {
+  surg__buf where;
+  surg__buf_init(&where, ctx);
+  surg__buf_escape(&where, path, strlen(path), 0);
+  if (line) surg__buf_printf(&where, ":%zu", line);
+  surg__error(ctx, status, where.failed || !where.p ? "log" : where.p, "%s", why);
+  surg__buf_free(&where);
+  return status;
 }
 
-static int read_all(surg_context *ctx, FILE *f, const char *path, rename_t **by_last) {
+static surg_status read_all(surg_context *ctx, FILE *f, const char *path, rename_t **by_last) {
   char *text = NULL;
   size_t cap = 0, line = 0;
-  int code = EXIT_DONE;
-  while (code == EXIT_DONE && getline(&text, &cap, f) >= 0) {
+  surg_status s = SURG_OK;
+  while (s == SURG_OK && getline(&text, &cap, f) >= 0) {
     line++;
     json_t *j = json_loads(text, 0, NULL);
-    if (!json_is_object(j)) {
-      code = bad(path, line);
-    } else if (!read_line(ctx, by_last, j)) {
-      code = cli_no_memory();
-    }
+    if (!json_is_object(j))
+      s = fail(ctx, SURG_EINVALID, path, line, "is no line of a log");
+    else if (!read_line(ctx, by_last, j))
+      s = surg__oom(ctx, NULL);
     json_decref(j);
   }
   free(text);
-  return code;
+  return s;
 }
 
-int cli_renames_load(surg_context *ctx, const char *path, cli_renames *out) {
+surg_status surg__renames_load(surg_context *ctx, const char *path, surg__renames *out) {
   SURG_HASH_LOCALS(ctx);
   FILE *f = fopen(path, "re");
   if (!f) {
-    const int why = errno;
-    cli_put(stderr, path);
-    fprintf(stderr, ": error: cannot read: %s\n", strerror(why));
-    return EXIT_IO;
+    char why[200];
+    snprintf(why, sizeof why, "cannot read: %s", strerror(errno));
+    return fail(ctx, SURG_EIO, path, 0, why);
   }
   rename_t *by_last = NULL, *by_first = NULL;
-  int code = read_all(ctx, f, path, &by_last);
+  surg_status s = read_all(ctx, f, path, &by_last);
   fclose(f);
   for (rename_t *e = by_last, *next; e; e = next) {
     next = e->hh.next;
@@ -103,13 +109,13 @@ int cli_renames_load(surg_context *ctx, const char *path, cli_renames *out) {
     HASH_ADD_KEYPTR(hh, by_first, e->before, strlen(e->before), e);
     if (!surg__hash_failed) continue;
     free_one(e);
-    if (code != EXIT_LIMIT) code = cli_no_memory();
+    if (s == SURG_OK) s = surg__oom(ctx, NULL);
   }
-  *out = (cli_renames){ctx, by_first};
-  return code;
+  *out = (surg__renames){ctx, by_first};
+  return s;
 }
 
-void cli_renames_free(cli_renames *r) {
+void surg__renames_free(surg__renames *r) {
   if (!r->ctx) return;
   SURG_HASH_LOCALS(r->ctx);
   for (rename_t *e = r->first, *next; e; e = next) {
@@ -119,8 +125,8 @@ void cli_renames_free(cli_renames *r) {
   }
 }
 
-const char *cli_renamed(const void *renames, const char *name) {
-  const cli_renames *r = renames;
+const char *surg__renamed(const void *renames, const char *name) {
+  const surg__renames *r = renames;
   SURG_HASH_LOCALS(r->ctx);
   rename_t *e;
   HASH_FIND_STR(r->first, name, e);
