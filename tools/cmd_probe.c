@@ -72,8 +72,8 @@ static void print_counts(const job *j, const surg_probe_report *r) {
   fprintf(stderr, "%zu models: %zu accepted, %zu rejected\n", r->asked, r->accepted,
           r->asked - r->accepted);
   if (j->target)
-    fprintf(stderr, "%s covers %zu of them, and is right about %zu\n",
-            surg_target_name(j->target), r->known, r->right);
+    fprintf(stderr, "%s covers %zu of them, and is right about %zu\n", surg_target_name(j->target),
+            r->known, r->right);
   if (r->left) fprintf(stderr, "onnxsurg: note: stopped; %zu more were not asked\n", r->left);
 }
 
