@@ -315,6 +315,14 @@ static surg__built matrices(const einsum *e, const term *t, uint32_t n0, uint32_
   return surg__built_reshape(e->b, t->x, d, n0 + 2);
 }
 
+/* Whether the left axes stay apart, as dimensions over which MatMul broadcasts: merging sizes that
+ * are unknown, and separating them again, requires more nodes. */
+static bool apart(const term *a, const groups *g) {
+  bool known = true;
+  for (uint32_t i = 0; i < g->n_left; i++) known = known && a->x.d[g->n_batch + i].n >= 0;
+  return g->n_batch == 0 && g->n_left > 1 && !known;
+}
+
 static term multiply(const einsum *e, term a, term c, uint32_t next) {
   surg__builder *b = e->b;
   const groups g = group(e, &a, &c, next);
@@ -337,7 +345,8 @@ static term multiply(const einsum *e, term a, term c, uint32_t next) {
   for (uint32_t i = 0; i < g.n_left; i++) d[g.n_batch + i] = a.x.d[g.n_batch + i];
   for (uint32_t i = 0; i < g.n_right; i++)
     d[g.n_batch + g.n_left + i] = c.x.d[g.n_batch + g.n_sum + i];
-  const surg__built left = matrices(e, &a, g.n_batch, g.n_left);
+  const surg__built left = apart(&a, &g) ? matrices(e, &a, g.n_left - 1, 1)
+                                         : matrices(e, &a, g.n_batch, g.n_left);
   y.x = surg__built_matmul(b, left, matrices(e, &c, g.n_batch, g.n_sum));
   for (uint32_t i = 0; i < g.n_batch; i++) d[i] = y.x.d[i];
   y.x = surg__built_reshape(b, y.x, d, y.n);

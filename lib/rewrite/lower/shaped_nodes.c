@@ -99,6 +99,20 @@ static bool zero_holds(const surg__built *x, const surg__bdim *d, uint32_t at) {
   return d->n < 0 && d->of && d->of == x->d[at].of && d->axis == x->d[at].axis;
 }
 
+/* The elements of x in a tensor of the rank of `shape` that has a 0 wherever `shape` has one. Reshape,
+ * which below opset 14 reads a 0 as "the dimension of x", then gives that shape. All elements are
+ * along the first axis, and Expand (Tile below opset 8) by min(shape, 1) sets the zeros; a 0 occurs
+ * in `shape` only where x is empty. */
+static surg_value *zeros_in_place(surg__builder *b, surg_value *x, surg_value *shape,
+                                  uint32_t rank) {
+  int64_t column[SURG__BT_RANK] = {-1};
+  assert(rank > 0);
+  for (uint32_t i = 1; i < rank; i++) column[i] = 1;
+  x = surg__b_binary(b, "Reshape", x, surg__b_ints(b, column, rank));
+  surg_value *least = surg__b_cast(b, surg__b_cast(b, shape, SURG_BOOL), SURG_INT64);
+  return surg__b_binary(b, newer(b, 8) ? "Expand" : "Tile", x, least);
+}
+
 surg__built surg__built_reshape(surg__builder *b, surg__built x, const surg__bdim *d,
                                 uint32_t rank) {
   surg__built y = {.dtype = x.dtype, .rank = rank};
@@ -122,7 +136,9 @@ surg__built surg__built_reshape(surg__builder *b, surg__built x, const surg__bdi
   for (uint32_t i = 0; i < rank && open != 1 && !zeros; i++)
     if (d[i].n < 0 && i < x.rank && surg__bdim_same(&d[i], &x.d[i]))
       spelled[i] = surg__bdim_fixed(0);
-  y.v = surg__b_binary(b, "Reshape", x.v, surg__bdim_vector(b, spelled, rank));
+  surg_value *shape = surg__bdim_vector(b, spelled, rank);
+  if (zeros && !newer(b, 14)) x.v = zeros_in_place(b, x.v, shape, rank);
+  y.v = surg__b_binary(b, "Reshape", x.v, shape);
   if (zeros && newer(b, 14)) surg__b_set_int(b, y.v, "allowzero", 1);
   return y;
 }
