@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unused parts of a model: nodes that no output depends on; unused initializers, inputs, imports
- * and functions; and outputs that do not depend on any input. */
+ * and functions; and outputs that every run computes alike. */
 #include <stdlib.h>
 
 #include "check/check.h"
@@ -180,25 +180,31 @@ static bool reach_node(surg__checker *c, worklist *w, const surg_node *n) {
   }
 }
 
-/* Marks all nodes that depend on inputs of the model. */
-static bool reach_from_inputs(surg__checker *c) {
+/* Marks all nodes of the main graph whose results may differ from run to run: those that depend on
+ * inputs of the model or on nondeterministic nodes (Random*, custom operators). */
+static bool reach_varying(surg__checker *c) {
   worklist w = {0};
   bool ok = true;
   const surg_graph *g = c->m->graph;
   for (size_t i = 0; i < g->n_in && ok; i++) ok = reach_value(c, &w, g->in[i]);
+  for (surg_node *n = g->first; n && ok; n = n->next) {
+    if (n->scratch == &reached_mark || !surg_node_nondeterministic(n)) continue;
+    n->scratch = (void *)(uintptr_t)&reached_mark;
+    ok = surg__vec_push(c->ctx, &w, n);
+  }
   while (ok && w.count) ok = reach_node(c, &w, w.items[--w.count]);
   surg__vec_free(c->ctx, &w);
   return ok;
 }
 
-/* Reports outputs that do not depend on an input. A model without inputs is exempt: it is meant
- * to produce constants. */
+/* Reports outputs that are equal in every run. A model without inputs is exempt: it is meant to
+ * produce constants. */
 static bool note_outputs(surg__checker *c) {
   const surg_graph *g = c->m->graph;
   size_t free_inputs = 0;
   for (size_t i = 0; i < g->n_in; i++) free_inputs += !surg_value_constant(g->in[i]);
   if (!free_inputs) return true;
-  const bool ok = reach_from_inputs(c);
+  const bool ok = reach_varying(c);
   for (size_t i = 0; i < g->n_out && ok; i++) {
     const surg_value *v = g->out[i]->use.value;
     if (v->input || (v->producer && v->producer->scratch == &reached_mark)) continue;
