@@ -13,6 +13,10 @@
 //   the opset that was asked for); doomed (does not load, and the original fails in every run);
 //   not-run (the original does not run); left (there is no model).
 // before: why the original does not load.
+//   {"folder", "model", "nudge": OUTPUT, "original": FILE, "file": FILE, "runs": [one]}
+// is answered with {"open": [TEXT] or []}: whether the model, in which each run moves every float by
+// another part of its last bits, moves each element of OUTPUT in some run by at least a quarter of
+// the difference of `original` and `file`.
 //   {"folder", "model", "probe": {VALUE: OPERATOR}, "runs": [one]}
 // is answered with {"open": [VALUE...]}: what has a NaN, or for a pool a -Infinity, or for a Cast or
 // a quantization what no integer is.
@@ -185,6 +189,40 @@ async function probe(q) {
   return { open };
 }
 
+// Of two numbers; NaN, infinities and the like are as far as can be.
+function apart(a, b) {
+  if (Object.is(a, b) || a === b) return 0;
+  const d = Math.abs(a - b);
+  return Number.isFinite(d) ? d : Infinity;
+}
+
+const NUDGES = 12;
+
+async function nudge(q) {
+  const feeds = sets(q.runs)[0], outs = [];
+  for (const name of [q.original, q.file, q.model]) {
+    const m = await load(path.join(q.folder, name), PLAIN);
+    if (!m.session) return { open: [], why: m.why };
+    for (let i = 0; i < (name === q.model ? NUDGES : 1); i++) {
+      const r = await run(m.session, feeds);
+      if (r.out && r.out[q.nudge]) outs.push(r.out[q.nudge]);
+    }
+    await m.session.release();
+  }
+  const [a, b, ...moved] = outs;
+  if (!moved.length || a.type !== b.type || String(a.dims) !== String(b.dims)) return { open: [] };
+  const relative = RELATIVE[a.type] || 0;
+  let n = 0;
+  for (let i = 0; i < a.data.length; i++) {
+    const x = number(a, i), far = apart(x, number(b, i));
+    if (far <= relative * Math.abs(x) + (SMALL[a.type] || 0)) continue;
+    const most = Math.max(...moved.map(t => (t.data.length > i ? apart(x, number(t, i)) : 0)));
+    if (most < far / 4) return { open: [], why: `element ${i} moves by ${most} of ${far}` };
+    n++;
+  }
+  return { open: n ? [`rounding moves ${n} elements of ${q.nudge} as far`] : [] };
+}
+
 // Inputs that the generator did not make: what `reduce` makes of values it cuts off.
 function fill(session, feeds) {
   feeds.forEach((feed, i) => {
@@ -200,6 +238,7 @@ function fill(session, feeds) {
 
 async function answer(q) {
   if (q.probe) return probe(q);
+  if (q.nudge) return nudge(q);
   const model = path.join(q.folder, q.model);
   const before = await load(model, PLAIN);
   if (!before.session) return { before: before.why, after: [] };

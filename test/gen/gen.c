@@ -310,7 +310,34 @@ bool gen_constant(gen *g, int dtype, const gen_dim *dims, unsigned rank, bool no
 
 /* --- operators --- */
 
-static const gen_op *const tables[] = {gen_math, gen_shape, gen_nn, gen_wild, gen_flow, gen_odd};
+static const gen_op *const tables[] = {gen_math, gen_shape, gen_nn,    gen_wild,
+                                       gen_flow, gen_odd,   gen_quant, gen_rare};
+#define TABLES (sizeof tables / sizeof *tables)
+#define TABLES_TAME 3u
+
+/* `empty` and `dims` have no operators of their own: sizes of 0, and sizes without a number. */
+static const struct {
+  const char *name;
+  const gen_op *table;
+} kinds[] = {{"quant", gen_quant}, {"rare", gen_rare}, {"flow", gen_flow}, {"odd", gen_odd},
+             {"wild", gen_wild},   {"empty", NULL},    {"dims", NULL}};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static bool is_kind(const gen *g, const char *name) {
+  return g->options->kind && strcmp(g->options->kind, name) == 0;
+}
+
+bool gen_kind(const char *name) {
+  for (size_t i = 0; i < KINDS; i++)
+    if (strcmp(kinds[i].name, name) == 0) return true;
+  return false;
+}
+
+static const gen_op *choose_table(gen *g) {
+  for (size_t i = 0; i < KINDS; i++)
+    if (kinds[i].table && is_kind(g, kinds[i].name) && gen_chance(g, 50)) return kinds[i].table;
+  return tables[gen_below(g, g->options->wild ? TABLES : TABLES_TAME)];
+}
 
 static size_t table_size(const gen_op *t) {
   size_t n = 0;
@@ -319,7 +346,7 @@ static size_t table_size(const gen_op *t) {
 }
 
 const char *gen_operator(size_t i) {
-  for (size_t k = 0; k < 3; k++) {
+  for (size_t k = 0; k < TABLES_TAME; k++) {
     size_t n = table_size(tables[k]);
     if (i < n) return tables[k][i].name;
     i -= n;
@@ -329,7 +356,7 @@ const char *gen_operator(size_t i) {
 
 bool gen_random_node(gen *g) {
   for (int attempt = 0; attempt < 60 && !g->failed; attempt++) {
-    const gen_op *t = tables[gen_below(g, g->options->wild ? 6 : 3)];
+    const gen_op *t = choose_table(g);
     const gen_op *op = &t[gen_below(g, (uint32_t)table_size(t))];
     if (g->opset < op->since || (op->until && g->opset > op->until)) continue;
     if (op->make(g, op)) return !g->failed;
@@ -349,12 +376,12 @@ static void random_input(gen *g, unsigned i) {
   v.rank = i == 0 ? 4 : gen_below(g, 5);
   for (unsigned d = 0; d < v.rank; d++) {
     v.dims[d] = gen_size(1 + gen_below(g, 4));
-    if (!g->options->no_symbols && gen_chance(g, 15)) {
+    if (!g->options->no_symbols && gen_chance(g, is_kind(g, "dims") ? 60 : 15)) {
       unsigned s = 1 + gen_below(g, g->options->wild ? GEN_SYMBOL_ONE_OR_N : GEN_SYMBOLS);
       v.dims[d] = (gen_dim){symbol_sizes[s], s};
     }
     if (g->small == 2 || (g->small && gen_chance(g, 60))) v.dims[d] = gen_size(1);
-    if (g->small == 3 && gen_chance(g, 10)) v.dims[d] = gen_size(0);
+    if (g->small == 3 && gen_chance(g, is_kind(g, "empty") ? 25 : 10)) v.dims[d] = gen_size(0);
     if (!g->options->no_empty && i > 0 && gen_chance(g, 2)) v.dims[d] = gen_size(0);
   }
   v.empty = gen_elements(&v) == 0;
@@ -377,7 +404,8 @@ static void outputs(gen *g) {
     if (!any && !last && !(gen_chance(g, v->used ? 4 : 75) && !surg_value_is_initializer(v->v)))
       continue;
     if (!any && surg_value_is_input(v->v) && !last) continue;
-    if (surg_graph_add_output(s->graph, v->v, gen_weak_type(g, v)) != SURG_OK) g->failed = true;
+    const surg_type *type = gen_weak_type(g, v);
+    if (surg_graph_add_output(s->graph, v->v, type) != SURG_OK) g->failed = true;
     made++;
   }
 }
@@ -408,6 +436,8 @@ surg_model *gen_model(surg_context *ctx, const gen_options *options) {
   g.next_symbol = GEN_SYMBOL_FIRST;
   if (options->wild) {
     g.small = gen_chance(&g, 50) ? 0 : 1 + (int)gen_below(&g, 3);
+    if (is_kind(&g, "empty")) g.small = 3;
+    if (is_kind(&g, "dims")) g.small = 0;
     g.extreme = gen_chance(&g, 50) ? 0 : 5 + gen_below(&g, 40);
   }
   g.opset = options->opset ? options->opset : 7 + gen_below(&g, 17);

@@ -40,6 +40,7 @@ typedef struct gen_options {
   /* Also what is defined in some runs only, or for a part of the graph: branches and bodies that do
    * not run and would fail, extreme constants, sizes 1 and 0, views of one value as outputs, ... */
   bool wild;
+  const char *kind; /* of a wild model: half of the nodes are of this kind; NULL: of all kinds */
   /* Called for every value once its graph is made; may be NULL. */
   void (*seen)(void *user, const gen_value *v);
   void *user;
@@ -47,6 +48,8 @@ typedef struct gen_options {
 
 /* NULL when the model could not be made: memory, or an API call failed (see the context). */
 surg_model *gen_model(surg_context *ctx, const gen_options *options);
+/* Whether there is a kind of this name: quant, rare, flow, odd, wild, empty, dims. */
+bool gen_kind(const char *name);
 /* Operators the generator knows, for coverage; NULL past the end. */
 const char *gen_operator(size_t i);
 

@@ -38,7 +38,8 @@ typedef struct gen_op {
 } gen_op;
 
 extern const gen_op gen_math[], gen_shape[], gen_nn[]; /* end with a NULL name */
-extern const gen_op gen_wild[], gen_flow[], gen_odd[]; /* for wild models */
+extern const gen_op gen_wild[], gen_flow[], gen_odd[], gen_quant[],
+    gen_rare[]; /* for wild models */
 
 /* --- chance --- */
 uint32_t gen_below(gen *g, uint32_t n);
@@ -84,6 +85,20 @@ void gen_put_extreme(gen *g, int dtype, uint8_t *at);
 size_t gen_element_size(int dtype);
 surg_value *gen_constant_value(gen *g, surg_tensor *t);
 void gen_keep(gen *g, const surg_value *v); /* a value of this graph becomes an output */
+/* --- in one call (gen_build.c) --- */
+surg_node *gen_maker(const surg_value *v);
+/* The first output of a node that reads `in`, of one, or of two values. */
+surg_value *gen_apply(gen *g, const char *op, size_t n_in, surg_value *const *in);
+surg_value *gen_one(gen *g, const char *op, surg_value *x);
+surg_value *gen_two(gen *g, const char *op, surg_value *x, surg_value *y);
+/* A value that is made already is one of the graph's; false where something failed. */
+bool gen_done(gen *g, surg_value *y, const gen_value *like);
+/* What is made next is made in a graph of a node; its inputs and outputs. */
+void gen_enter(gen *g, gen_scope *scope, surg_graph *graph);
+void gen_leave(gen *g);
+void gen_give(gen *g, surg_value *y, const surg_type *type);
+surg_value *gen_take(gen *g, const char *stem, const surg_type *type);
+
 const surg_type *gen_weak_type(gen *g, const gen_value *v); /* of wild models: maybe without rank */
 void gen_report(gen *g);      /* the values of this graph, once it is made */
 bool gen_random_node(gen *g); /* tries operators until one fits */

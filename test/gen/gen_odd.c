@@ -8,39 +8,10 @@
 #include "gen_core.h"
 #include "ir/ir.h"
 
-static surg_node *maker(const surg_value *v) {
-  return surg_value_producer(v, NULL);
-}
-
-/* The first output of a node that reads `in`. */
-static surg_value *apply(gen *g, const char *op, size_t n_in, surg_value *const *in) {
-  surg_node *n = gen_node(g, op, 1);
-  if (!n) return NULL;
-  for (size_t i = 0; i < n_in; i++) gen_in_value(g, n, i, in[i]);
-  return surg_node_output(n, 0);
-}
-
-static surg_value *one(gen *g, const char *op, surg_value *x) {
-  return apply(g, op, 1, &x);
-}
-
-static surg_value *two(gen *g, const char *op, surg_value *x, surg_value *y) {
-  return apply(g, op, 2, (surg_value *const[]){x, y});
-}
-
-/* A value that is made already is one of the graph's. */
-static bool done(gen *g, surg_value *y, const gen_value *like) {
-  if (!y || g->failed) return !(g->failed = true);
-  size_t i;
-  surg_node *n = surg_value_producer(y, &i);
-  gen_out(g, n, i, like);
-  return !g->failed;
-}
-
 /* --- lists and optionals --- */
 
 static surg_value *at(gen *g, surg_value *list, int64_t i) {
-  return two(g, "SequenceAt", list, gen_scalar(g, SURG_INT64, (double)i));
+  return gen_two(g, "SequenceAt", list, gen_scalar(g, SURG_INT64, (double)i));
 }
 
 /* A list of x, -x and more, of which one goes; one is read, or all are joined. */
@@ -48,32 +19,33 @@ static bool list(gen *g, const gen_op *op) {
   gen_value x;
   (void)op;
   if (!gen_pick(g, 1u << SURG_FLOAT | GEN_INT, 1, 3, true, &x) || x.dims[0].symbol) return false;
-  surg_value *minus = one(g, "Neg", x.v), *y;
+  surg_value *minus = gen_one(g, "Neg", x.v), *y;
   surg_node *n = gen_node(g, "SequenceEmpty", 1);
   if (!n || !minus) return false;
   if (x.dtype != SURG_FLOAT || gen_chance(g, 50)) gen_set_int(g, n, "dtype", x.dtype);
-  y = two(g, "SequenceInsert", surg_node_output(n, 0), x.v);
-  y = apply(g, "SequenceInsert", 3, (surg_value *const[]){y, minus, gen_scalar(g, SURG_INT64, 0)});
+  y = gen_two(g, "SequenceInsert", surg_node_output(n, 0), x.v);
+  y = gen_apply(g, "SequenceInsert", 3,
+                (surg_value *const[]){y, minus, gen_scalar(g, SURG_INT64, 0)});
   int64_t count = 2;
   if (gen_chance(g, 50)) {
-    y = two(g, "SequenceInsert", y, x.v);
+    y = gen_two(g, "SequenceInsert", y, x.v);
     count++;
   }
   if (gen_chance(g, 50)) {
-    y = two(g, "SequenceErase", y, gen_scalar(g, SURG_INT64, gen_chance(g, 50) ? -1 : 0));
+    y = gen_two(g, "SequenceErase", y, gen_scalar(g, SURG_INT64, gen_chance(g, 50) ? -1 : 0));
     count--;
   }
-  if (gen_chance(g, 50)) return done(g, at(g, y, gen_below(g, (uint32_t)count)), &x);
-  surg_value *all = one(g, "ConcatFromSequence", y);
+  if (gen_chance(g, 50)) return gen_done(g, at(g, y, gen_below(g, (uint32_t)count)), &x);
+  surg_value *all = gen_one(g, "ConcatFromSequence", y);
   if (!all) return false;
-  gen_set_int(g, maker(all), "axis", 0);
+  gen_set_int(g, gen_maker(all), "axis", 0);
   if (gen_chance(g, 50)) {
-    gen_set_int(g, maker(all), "new_axis", 1);
+    gen_set_int(g, gen_maker(all), "new_axis", 1);
     gen_insert_dim(&x, 0, gen_size(count));
   } else {
     x.dims[0].n *= count;
   }
-  return gen_elements(&x) <= GEN_ELEMENTS ? done(g, all, &x) : !g->failed;
+  return gen_elements(&x) <= GEN_ELEMENTS ? gen_done(g, all, &x) : !g->failed;
 }
 
 /* The parts of x along its first axis, with and without that axis, one of them. */
@@ -82,25 +54,25 @@ static bool parts(gen *g, const gen_op *op) {
   if (!gen_pick(g, 1u << SURG_FLOAT | GEN_INT, 1, 3, false, &x) || x.dims[0].symbol) return false;
   const bool flat = gen_chance(g, 40);
   const int64_t d = x.dims[0].n;
-  surg_value *y = one(g, op->name, x.v);
+  surg_value *y = gen_one(g, op->name, x.v);
   if (!y) return false;
-  gen_set_int(g, maker(y), "axis", 0);
-  if (flat) gen_set_int(g, maker(y), "keepdims", 0);
+  gen_set_int(g, gen_maker(y), "axis", 0);
+  if (flat) gen_set_int(g, gen_maker(y), "keepdims", 0);
   y = at(g, y, (int64_t)gen_below(g, (uint32_t)d) - (gen_chance(g, 50) ? d : 0));
   if (flat)
     gen_remove_dim(&x, 0);
   else
     x.dims[0] = gen_size(1);
-  return done(g, y, &x);
+  return gen_done(g, y, &x);
 }
 
 /* A tensor through an optional, or whether there is one. */
 static bool optional(gen *g, const gen_op *op) {
   gen_value x, flag = {.dtype = SURG_BOOL};
   if (!gen_pick(g, 1u << SURG_FLOAT | GEN_INT, 0, 3, true, &x)) return false;
-  surg_value *o = one(g, op->name, x.v);
-  if (gen_chance(g, 40)) return done(g, one(g, "OptionalHasElement", o), &flag);
-  return done(g, one(g, "OptionalGetElement", o), &x);
+  surg_value *o = gen_one(g, op->name, x.v);
+  if (gen_chance(g, 40)) return gen_done(g, gen_one(g, "OptionalHasElement", o), &flag);
+  return gen_done(g, gen_one(g, "OptionalGetElement", o), &x);
 }
 
 /* --- text --- */
@@ -114,54 +86,30 @@ static bool text(gen *g, const gen_op *op) {
   surg_value *c = gen_constant_value(g, surg_tensor_new_strings(g->model, dims, 2, words)), *y = c;
   const unsigned kind = gen_below(g, g->opset >= 19 ? 5 : 4);
   if (kind == 0) {
-    y = two(g, "Concat", c, one(g, "Identity", c));
+    y = gen_two(g, "Concat", c, gen_one(g, "Identity", c));
     if (!y) return false;
-    gen_set_int(g, maker(y), "axis", 0);
+    gen_set_int(g, gen_maker(y), "axis", 0);
     x.dims[0].n = 4;
   } else if (kind == 1) {
     /* Along the last axis: ONNX Runtime takes one word of each row of others. */
-    y = two(g, "Gather", c, gen_ints(g, (const int64_t[]){1, 0, 1}, 3));
+    y = gen_two(g, "Gather", c, gen_ints(g, (const int64_t[]){1, 0, 1}, 3));
     if (!y) return false;
-    gen_set_int(g, maker(y), "axis", 1);
+    gen_set_int(g, gen_maker(y), "axis", 1);
     x.dims[1].n = 3;
   } else if (kind == 2) {
-    y = two(g, "Reshape", one(g, "Transpose", c), gen_ints(g, (const int64_t[]){-1}, 1));
+    y = gen_two(g, "Reshape", gen_one(g, "Transpose", c), gen_ints(g, (const int64_t[]){-1}, 1));
     x.rank = 1;
     x.dims[0].n = 4;
   } else if (kind == 3) {
-    y = one(g, "Identity", c);
+    y = gen_one(g, "Identity", c);
   } else {
-    y = two(g, "Equal", c, one(g, "Transpose", c));
+    y = gen_two(g, "Equal", c, gen_one(g, "Transpose", c));
     x.dtype = SURG_BOOL;
   }
-  return done(g, y, &x);
+  return gen_done(g, y, &x);
 }
 
 /* --- graphs --- */
-
-static void enter(gen *g, gen_scope *scope, surg_graph *graph) {
-  *scope = (gen_scope){.outer = g->scope, .graph = graph};
-  if (!graph) g->failed = true;
-  g->scope = scope;
-  g->depth++;
-}
-
-static void leave(gen *g) {
-  free(g->scope->values);
-  g->scope = g->scope->outer;
-  g->depth--;
-}
-
-static void give(gen *g, surg_value *y, const surg_type *type) {
-  if (!y || surg_graph_add_output(g->scope->graph, y, type) != SURG_OK) g->failed = true;
-}
-
-static surg_value *take(gen *g, const char *stem, const surg_type *type) {
-  surg_graph *graph = g->scope->graph;
-  surg_value *v = surg_graph_add_input(graph, surg_graph_fresh_name(graph, stem), type);
-  if (!v) g->failed = true;
-  return v;
-}
 
 /* A state that grows by x in each round. */
 static bool grow(gen *g, const gen_op *op) {
@@ -171,21 +119,22 @@ static bool grow(gen *g, const gen_op *op) {
     return false;
   const int64_t rounds = gen_below(g, 4);
   surg_value *m = gen_scalar(g, SURG_INT64, (double)rounds);
-  if (gen_chance(g, 50)) m = one(g, "Abs", m);
+  if (gen_chance(g, 50)) m = gen_one(g, "Abs", m);
   surg_node *n = gen_node(g, op->name, 1);
   if (!n) return false;
   r = x;
   r.dims[0] = (gen_dim){x.dims[0].n, GEN_SYMBOL_FIRST};
   gen_in_value(g, n, 0, m);
   gen_in(g, n, 2, &x);
-  enter(g, &scope, surg_node_set_graph(n, "body", "body"));
-  (void)take(g, "round", gen_type(g, &number));
-  surg_value *go = take(g, "go", gen_type(g, &flag)), *s = take(g, "state", gen_weak_type(g, &r));
-  surg_value *y = two(g, "Concat", s, gen_chance(g, 50) ? x.v : one(g, "Neg", x.v));
-  if (y) gen_set_int(g, maker(y), "axis", 0);
-  give(g, one(g, "Identity", go), gen_type(g, &flag));
-  give(g, y, gen_weak_type(g, &r));
-  leave(g);
+  gen_enter(g, &scope, surg_node_set_graph(n, "body", "body"));
+  (void)gen_take(g, "round", gen_type(g, &number));
+  surg_value *go = gen_take(g, "go", gen_type(g, &flag)),
+             *s = gen_take(g, "state", gen_weak_type(g, &r));
+  surg_value *y = gen_two(g, "Concat", s, gen_chance(g, 50) ? x.v : gen_one(g, "Neg", x.v));
+  if (y) gen_set_int(g, gen_maker(y), "axis", 0);
+  gen_give(g, gen_one(g, "Identity", go), gen_type(g, &flag));
+  gen_give(g, y, gen_weak_type(g, &r));
+  gen_leave(g);
   r.dims[0] = gen_size(x.dims[0].n * (1 + rounds));
   if (gen_elements(&r) > GEN_ELEMENTS) return !g->failed;
   gen_out(g, n, 0, &r);
@@ -197,23 +146,24 @@ static bool grow(gen *g, const gen_op *op) {
 static void deep_branch(gen *g, surg_graph *graph, const gen_value *x, bool loop) {
   gen_scope branch, body;
   gen_value flag = {.dtype = SURG_BOOL}, number = {.dtype = SURG_INT64};
-  enter(g, &branch, graph);
-  surg_value *twice = two(g, "Add", x->v, x->v), *y = twice;
+  gen_enter(g, &branch, graph);
+  surg_value *twice = gen_two(g, "Add", x->v, x->v), *y = twice;
   if (twice && surg_value_can_rename(twice, "inner")) (void)surg_value_rename(twice, "inner");
   surg_node *n = loop ? gen_node(g, "Loop", 1) : NULL;
   if (n) {
     gen_in_value(g, n, 0, gen_scalar(g, SURG_INT64, gen_below(g, 3)));
     gen_in_value(g, n, 2, twice);
-    enter(g, &body, surg_node_set_graph(n, "body", "body"));
-    (void)take(g, "round", gen_type(g, &number));
-    surg_value *go = take(g, "go", gen_type(g, &flag)), *s = take(g, "state", gen_weak_type(g, x));
-    give(g, one(g, "Identity", go), gen_type(g, &flag));
-    give(g, two(g, "Sub", two(g, "Add", s, x->v), twice), gen_weak_type(g, x));
-    leave(g);
+    gen_enter(g, &body, surg_node_set_graph(n, "body", "body"));
+    (void)gen_take(g, "round", gen_type(g, &number));
+    surg_value *go = gen_take(g, "go", gen_type(g, &flag)),
+               *s = gen_take(g, "state", gen_weak_type(g, x));
+    gen_give(g, gen_one(g, "Identity", go), gen_type(g, &flag));
+    gen_give(g, gen_two(g, "Sub", gen_two(g, "Add", s, x->v), twice), gen_weak_type(g, x));
+    gen_leave(g);
     y = surg_node_output(n, 0);
   }
-  give(g, y, gen_weak_type(g, x));
-  leave(g);
+  gen_give(g, y, gen_weak_type(g, x));
+  gen_leave(g);
 }
 
 static bool deep(gen *g, const gen_op *op) {
@@ -221,7 +171,7 @@ static bool deep(gen *g, const gen_op *op) {
   if (g->depth || !gen_pick(g, 1u << SURG_FLOAT, 0, 3, true, &x)) return false;
   surg_value *cond = gen_chance(g, 50) && gen_pick(g, GEN_BOOL, 0, 0, false, &c)
                          ? c.v
-                         : one(g, "Not", gen_scalar(g, SURG_BOOL, gen_below(g, 2)));
+                         : gen_one(g, "Not", gen_scalar(g, SURG_BOOL, gen_below(g, 2)));
   surg_node *n = gen_node(g, op->name, 1);
   if (!n) return false;
   gen_in_value(g, n, 0, cond);
@@ -237,9 +187,9 @@ static bool deep(gen *g, const gen_op *op) {
  * in an If; "unused", which nothing calls. */
 static void define(gen *g, const char *name, unsigned which) {
   gen_scope scope = {0}, branch, *before = g->scope;
-  surg_function *f = surg__function_new(g->model, surg__intern(g->model, "odd", 3),
-                                        surg__intern(g->model, name, strlen(name)),
-                                        surg__intern(g->model, "", 0));
+  surg_function *f =
+      surg__function_new(g->model, surg__intern(g->model, "odd", 3),
+                         surg__intern(g->model, name, strlen(name)), surg__intern(g->model, "", 0));
   if (!f || surg_function_set_opset(f, "", g->opset) != SURG_OK ||
       surg_function_set_opset(f, "odd", 1) != SURG_OK ||
       surg_model_set_opset(g->model, "odd", 1) != SURG_OK) {
@@ -251,12 +201,12 @@ static void define(gen *g, const char *name, unsigned which) {
   surg_value *a = surg_graph_add_input(scope.graph, "a", NULL);
   if (which != 1) {
     surg_value *b = surg_graph_add_input(scope.graph, "b", NULL);
-    give(g, two(g, "Sub", a, b), NULL);
-    if (!which) give(g, one(g, "Identity", a), NULL);
+    gen_give(g, gen_two(g, "Sub", a, b), NULL);
+    if (!which) gen_give(g, gen_one(g, "Identity", a), NULL);
   } else {
     /* Below opset 9 a Constant is of floats. */
-    surg_value *relu = one(g, "Relu", a), *c = one(g, "Cast", gen_scalar(g, SURG_FLOAT, 1));
-    if (c) gen_set_int(g, maker(c), "to", SURG_BOOL);
+    surg_value *relu = gen_one(g, "Relu", a), *c = gen_one(g, "Cast", gen_scalar(g, SURG_FLOAT, 1));
+    if (c) gen_set_int(g, gen_maker(c), "to", SURG_BOOL);
     surg_node *n = surg_graph_add_node(scope.graph, NULL, "odd", "inner", 2);
     if (n) {
       gen_in_value(g, n, 0, relu);
@@ -266,11 +216,11 @@ static void define(gen *g, const char *name, unsigned which) {
     surg_node *choice = gen_node(g, "If", 1);
     for (unsigned i = 0; choice && y && i < 2; i++) {
       if (!i) gen_in_value(g, choice, 0, c);
-      enter(g, &branch, surg_node_set_graph(choice, i ? "else_branch" : "then_branch", "of"));
-      give(g, one(g, i ? "Identity" : "Neg", y), NULL);
-      leave(g);
+      gen_enter(g, &branch, surg_node_set_graph(choice, i ? "else_branch" : "then_branch", "of"));
+      gen_give(g, gen_one(g, i ? "Identity" : "Neg", y), NULL);
+      gen_leave(g);
     }
-    give(g, choice ? surg_node_output(choice, 0) : NULL, NULL);
+    gen_give(g, choice ? surg_node_output(choice, 0) : NULL, NULL);
   }
   g->scope = before;
   free(scope.values);

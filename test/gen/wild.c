@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wild [--seed N] [--count N] FOLDER: writes wild models, what pipelines make of them, and inputs,
- * and prints a line of JSON for each model:
+/* wild [--seed N] [--count N] [--kind K] [--alone] FOLDER: writes wild models, what pipelines make
+ * of them, and inputs, and prints a line of JSON for each model:
  *   {"seed", "model": FILE, "shapes": {OUTPUT: [[SIZE, or -1 if elements decide] of each run]},
  *    "after": [{"with": PIPELINE, "file": FILE, "class"} or {"with", "why"}],
  *    "runs": [{NAME: {"type", "dims", "data": base64}}]}
- * One seed, one line. Pipelines: simplify, simplify-exact, and moves to three opsets. Shapes are
- * those of the standard.
+ * One seed, one line. Pipelines: simplify, simplify-exact, and moves to three opsets; with --alone,
+ * single passes and presets that the seed chooses. --kind: half of the nodes are of one table of
+ * operators (gen_kind). Shapes are those of the standard.
  *
  * wild --seed N --probe OUTPUT FOLDER: writes the model with more outputs: inputs of the operators
  * that OUTPUT is computed from and that give NaN an order of their own. Prints
  *   {"model": FILE, "probe": {VALUE: OPERATOR}}
+ *
+ * wild --seed N --nudge OUTPUT FOLDER: writes the model with every float that an operator reads on
+ * the way to OUTPUT moved by a random part of its last bits, other ones in each run: how far
+ * rounding alone can move OUTPUT. Prints {"model": FILE}
  *
  * wild --apply PIPELINE MODEL FILE: one pipeline on a file; prints {"with", "file", "class"} or
  * {"with", "why"}. */
@@ -21,13 +26,15 @@
 #include "base/context.h"
 #include "gen_core.h"
 #include "pass/pass.h"
+#include "wild.h"
 
-#define RUNS 4
+#define RUNS 5
 #define MOVES 3
+#define ALONE 8 /* pipelines of a model with --alone */
 #define OPSET_FIRST 7
 #define OPSET_LAST 21
 
-static void quoted(const char *text) {
+void wild_quoted(const char *text) {
   putchar('"');
   for (; *text; text++) {
     if (*text == '"' || *text == '\\') putchar('\\');
@@ -51,8 +58,11 @@ static void base64(const uint8_t *b, size_t n) {
 }
 
 /* Sizes of symbols in each run: N, M, B, any, one or N. */
-static const int64_t sizes[RUNS][GEN_SYMBOL_FIRST] = {
-    {0, 3, 2, 4, 2, 3}, {0, 1, 1, 1, 1, 1}, {0, 3, 2, 1, 5, 1}, {0, 0, 2, 3, 1, 1}};
+static const int64_t sizes[RUNS][GEN_SYMBOL_FIRST] = {{0, 3, 2, 4, 2, 3},
+                                                      {0, 1, 1, 1, 1, 1},
+                                                      {0, 3, 2, 1, 5, 1},
+                                                      {0, 0, 2, 3, 1, 1},
+                                                      {0, 2, 0, 1, 0, 2}};
 
 /* Input dims by name of the symbol: those without a name are told by the model's values. */
 typedef struct inputs {
@@ -86,7 +96,7 @@ static const char *type_name(int dtype) {
   }
 }
 
-/* Runs 0 and 2 are tame: quarters that sums keep; 1 and 3 are not. */
+/* Runs 0, 2 and 4 are tame: quarters that sums keep; 1 and 3 are not. */
 static void element(gen *g, int dtype, unsigned run, uint8_t *at) {
   const int v = (int)gen_below(g, 25) - 12;
   const float f = (float)v / 4;
@@ -110,7 +120,7 @@ static void element(gen *g, int dtype, unsigned run, uint8_t *at) {
 
 static void print_input(gen *g, const gen_value *v, unsigned run) {
   uint64_t count = 1;
-  quoted(surg_value_name(v->v));
+  wild_quoted(surg_value_name(v->v));
   printf(":{\"type\":\"%s\",\"dims\":[", type_name(v->dtype));
   for (unsigned i = 0; i < v->rank; i++) {
     const int64_t n = v->dims[i].symbol ? sizes[run][v->dims[i].symbol] : v->dims[i].n;
@@ -151,7 +161,7 @@ static void print_shapes(const surg_model *m, const seen *s) {
       if (v->v != surg_graph_output(g, i)) continue;
       if (any) putchar(',');
       any = true;
-      quoted(surg_value_name(v->v));
+      wild_quoted(surg_value_name(v->v));
       for (unsigned r = 0; r < RUNS; r++) {
         printf(r ? ",[" : ":[[");
         for (unsigned d = 0; d < v->rank; d++) {
@@ -215,13 +225,13 @@ static bool after(surg_model *before, const char *text, const char *path, const 
   if (s == SURG_OK) s = surg__run(&m, p, &options, &report);
   const bool ok = s == SURG_OK && save(m, path, false);
   printf("{\"with\":");
-  quoted(text);
+  wild_quoted(text);
   if (ok) {
     printf(",\"class\":\"%s\",\"file\":", surg__exactness_name(report.worst));
-    quoted(name);
+    wild_quoted(name);
   } else {
     printf(",\"why\":");
-    quoted(*why ? why : surg_status_name(s));
+    wild_quoted(*why ? why : surg_status_name(s));
   }
   putchar('}');
   surg__run_report_free(&report);
@@ -230,119 +240,64 @@ static bool after(surg_model *before, const char *text, const char *path, const 
   return ok;
 }
 
-/* --- what orders NaN --- */
+/* What one call of the program is asked for. */
+typedef struct asked {
+  const char *folder, *output, *kind;
+  bool nudge, alone;
+} asked;
 
-/* Operators whose result for NaN, or of pools for -Infinity, differs from runtime to runtime, and
- * within one from kernel to kernel. */
-static bool orders(const surg_node *n) {
-  static const int ops[] = {
-      SURG_OP_ArgMax,  SURG_OP_ArgMin,        SURG_OP_TopK,   SURG_OP_ReduceMax, SURG_OP_ReduceMin,
-      SURG_OP_MaxPool, SURG_OP_GlobalMaxPool, SURG_OP_Max,    SURG_OP_Min,       SURG_OP_Clip,
-      SURG_OP_Relu,    SURG_OP_Sign,          SURG_OP_Unique, SURG_OP_Hardmax,   SURG_OP_Cast,
-      SURG_OP_QuantizeLinear};
-  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-    if (surg_node_op(n) == ops[i]) return true;
-  return false;
+/* Writes what one pipeline makes of the model; prints its part of the line. */
+static void make(surg_model *m, uint64_t seed, unsigned i, const char *text, const char *folder) {
+  char why[WHY] = "", path[4096], name[64];
+  snprintf(name, sizeof name, "w%llu.%u.onnx", (unsigned long long)seed, i);
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  if (i) putchar(',');
+  (void)after(m, text, path, name, why);
 }
 
-typedef struct slice {
-  surg_value *items[4096];
-  size_t count;
-} slice;
-
-static void reach(slice *s, surg_value *v) {
-  if (!v || surg_graph_parent(surg_value_graph(v))) return;
-  for (size_t i = 0; i < s->count; i++)
-    if (s->items[i] == v) return;
-  if (s->count < 4096) s->items[s->count++] = v;
-}
-
-/* The inputs of a node, and what its graphs capture. */
-static void reach_inputs(slice *s, const surg_node *n) {
-  surg_graph *inner;
-  for (size_t i = 0; i < surg_node_input_count(n); i++) reach(s, surg_node_input(n, i));
-  for (size_t k = 0; (inner = surg_node_subgraph(n, k)) != NULL; k++) {
-    for (size_t o = 0; o < surg_graph_output_count(inner); o++)
-      reach(s, surg_graph_output(inner, o));
-    for (const surg_node *i = surg_graph_first_node(inner); i; i = surg_node_next(i))
-      reach_inputs(s, i);
+static void print_pipelines(gen *g, surg_model *m, uint64_t seed, const asked *q) {
+  char text[WILD_TEXT];
+  unsigned to = gen_below(g, OPSET_LAST - OPSET_FIRST + 1);
+  printf("\"after\":[");
+  for (unsigned i = 0; i < (q->alone ? ALONE : 2 + MOVES); i++) {
+    if (q->alone)
+      wild_alone(g, m, text);
+    else if (i < 2)
+      snprintf(text, sizeof text, "%s", i ? "simplify-exact" : "simplify");
+    else
+      snprintf(text, sizeof text, "opset{to=%u}", OPSET_FIRST + to);
+    to = (to + 1 + gen_below(g, 7)) % (OPSET_LAST - OPSET_FIRST + 1);
+    make(m, seed, i, text, q->folder);
   }
+  putchar(']');
 }
 
-static void probe_node(surg_graph *g, const surg_node *n, bool *any) {
-  surg_value *x = orders(n) ? surg_node_input(n, 0) : NULL;
-  for (size_t i = 0; x && i < surg_node_input_count(n); i++) {
-    if (!(x = surg_node_input(n, i))) break;
-    const surg_type *t = surg_value_type(x);
-    if (surg_graph_parent(surg_value_graph(x)) || !t || surg_value_is_initializer(x)) continue;
-    printf("%s", *any ? "," : "");
-    *any = true;
-    quoted(surg_value_name(x));
-    printf(":\"%s\"", surg_node_op_type(n));
-    (void)surg_graph_add_output(g, x, t);
-  }
-}
-
-static bool probe(surg_model *m, const char *output, const char *path, const char *name) {
-  static slice s;
-  bool any = false;
-  surg_graph *g = surg_model_graph(m);
-  s.count = 0;
-  (void)surg_model_infer(m);
-  for (size_t i = 0; i < surg_graph_output_count(g); i++)
-    if (strcmp(surg_value_name(surg_graph_output(g, i)), output) == 0)
-      reach(&s, surg_graph_output(g, i));
-  printf("{\"model\":\"%s\",\"probe\":{", name);
-  for (size_t i = 0; i < s.count; i++) {
-    const surg_node *n = surg_value_producer(s.items[i], NULL);
-    if (!n) continue;
-    reach_inputs(&s, n);
-    probe_node(g, n, &any);
-  }
-  printf("}}\n");
-  return save(m, path, false);
-}
-
-static bool one(uint64_t seed, const char *folder, const char *output) {
-  char why[WHY] = "", path[4096], name[64], text[64];
+static bool one(uint64_t seed, const asked *q) {
+  char why[WHY] = "", path[4096], name[64];
   surg_config config = {.size = sizeof config, .diag = first_error, .diag_user = why, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
   seen known = {.count = 0};
-  gen_options options = {.seed = seed, .wild = true, .seen = see, .user = &known};
+  gen_options options = {.seed = seed, .wild = true, .kind = q->kind, .seen = see, .user = &known};
   surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
   const bool there = passes && surg__register_builtins(passes) == SURG_OK;
   surg_model *m = there ? gen_model(ctx, &options) : NULL;
   gen g = {.state = ~seed};
   snprintf(name, sizeof name, "w%llu.onnx", (unsigned long long)seed);
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  bool ok = m && (output ? probe(m, output, path, name) : save(m, path, seed % BESIDE_EVERY == 0));
-  if (output) {
-    surg_model_free(m);
-    surg_context_free(ctx);
-    return ok;
-  }
-  if (!ok) {
+  snprintf(path, sizeof path, "%s/%s", q->folder, name);
+  bool ok = m != NULL;
+  if (ok && q->output) wild_probe(m, q->output, q->nudge, name);
+  ok = ok && save(m, path, !q->output && seed % BESIDE_EVERY == 0);
+  if (!q->output && !ok) {
     printf("{\"seed\":%llu,\"why\":", (unsigned long long)seed);
-    quoted(why);
-  } else {
-    printf("{\"seed\":%llu,\"model\":\"%s\",\"after\":[", (unsigned long long)seed, name);
-    unsigned to = gen_below(&g, OPSET_LAST - OPSET_FIRST + 1);
-    for (unsigned i = 0; i < 2 + MOVES; i++) {
-      if (i < 2)
-        snprintf(text, sizeof text, "%s", i ? "simplify-exact" : "simplify");
-      else
-        snprintf(text, sizeof text, "opset{to=%u}", OPSET_FIRST + to);
-      to = (to + 1 + gen_below(&g, 7)) % (OPSET_LAST - OPSET_FIRST + 1);
-      snprintf(name, sizeof name, "w%llu.%u.onnx", (unsigned long long)seed, i);
-      snprintf(path, sizeof path, "%s/%s", folder, name);
-      if (i) putchar(',');
-      (void)after(m, text, path, name, why);
-    }
-    putchar(']');
+    wild_quoted(why);
+    printf("}\n");
+  } else if (!q->output) {
+    printf("{\"seed\":%llu,\"model\":\"%s\",", (unsigned long long)seed, name);
+    print_pipelines(&g, m, seed, q);
     print_shapes(m, &known);
     print_runs(&g, &known.in);
+    printf("}\n");
   }
-  printf("}\n");
   surg_model_free(m);
   surg_context_free(ctx);
   return ok;
@@ -358,7 +313,7 @@ static int apply(const char *text, const char *from, const char *to) {
   ok = ok && surg_model_load(ctx, from, NULL, &m) == SURG_OK && after(m, text, to, to, why);
   if (!m) {
     printf("{\"why\":");
-    quoted(why);
+    wild_quoted(why);
     putchar('}');
   }
   putchar('\n');
@@ -369,24 +324,33 @@ static int apply(const char *text, const char *from, const char *to) {
 
 int main(int argc, char **argv) {
   uint64_t first = 1, count = 1, failed = 0;
-  const char *folder = NULL, *output = NULL;
+  asked q = {.folder = NULL};
   if (argc == 5 && strcmp(argv[1], "--apply") == 0) return apply(argv[2], argv[3], argv[4]);
   for (int i = 1; i < argc; i++) {
     const bool more = i + 1 < argc;
-    if (more && strcmp(argv[i], "--seed") == 0)
+    if (more && strcmp(argv[i], "--seed") == 0) {
       first = strtoull(argv[++i], NULL, 10);
-    else if (more && strcmp(argv[i], "--count") == 0)
+    } else if (more && strcmp(argv[i], "--count") == 0) {
       count = strtoull(argv[++i], NULL, 10);
-    else if (more && strcmp(argv[i], "--probe") == 0)
-      output = argv[++i];
-    else
-      folder = argv[i];
+    } else if (more && (strcmp(argv[i], "--probe") == 0 || strcmp(argv[i], "--nudge") == 0)) {
+      q.nudge = argv[i][2] == 'n';
+      q.output = argv[++i];
+    } else if (more && strcmp(argv[i], "--kind") == 0) {
+      q.kind = argv[++i];
+    } else if (strcmp(argv[i], "--alone") == 0) {
+      q.alone = true;
+    } else {
+      q.folder = argv[i];
+    }
   }
-  if (!folder) {
-    fprintf(stderr, "usage: wild [--seed N] [--count N] [--probe OUTPUT] FOLDER\n"
-                    "       wild --apply PIPELINE MODEL FILE\n");
+  if (!q.folder || (q.kind && !gen_kind(q.kind))) {
+    fprintf(stderr,
+            "usage: wild [--seed N] [--count N] [--kind K] [--alone] FOLDER\n"
+            "       wild --seed N [--kind K] --probe OUTPUT FOLDER\n"
+            "       wild --seed N [--kind K] --nudge OUTPUT FOLDER\n"
+            "       wild --apply PIPELINE MODEL FILE\n");
     return EXIT_FAILURE;
   }
-  for (uint64_t i = 0; i < count; i++) failed += !one(first + i, folder, output);
+  for (uint64_t i = 0; i < count; i++) failed += !one(first + i, &q);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
