@@ -8,7 +8,9 @@
 // as one that was judged has its verdict. Verdicts:
 //   equal; near (not exact by its class, and within what rounding does); inexact (the same, but the
 //   class is exact); nan (a NaN is or was there: runtimes treat NaN in comparisons, pools and
-//   reductions as their kernels happen to); wrong; refused-after (does not load, or does not run
+//   reductions as their kernels happen to); wrong; optimizer (as the original without
+//   optimization, but the runtime's optimization changes it: two QDQ pairs in a row become one, for
+//   example); refused-after (does not load, or does not run
 //   where the original does); no-kernel (the runtime has no kernel for a node of the original, at
 //   the opset that was asked for); doomed (does not load, and the original fails in every run);
 //   not-run (the original does not run); left (there is no model).
@@ -161,7 +163,8 @@ async function judgeFile(file, cls, want, feeds, optimized, shapes) {
     if (m.session) await m.session.release();
     if (settings === PLAIN) first = r;
     else if (BAD.includes(r.verdict) && !BAD.includes(first.verdict)) {
-      first = { ...r, why: 'optimized: ' + r.why };
+      const own = r.verdict === 'wrong' && ['equal', 'near', 'inexact'].includes(first.verdict);
+      first = { ...r, verdict: own ? 'optimizer' : r.verdict, why: 'optimized: ' + r.why };
     }
     if (first.verdict === 'no-kernel') break;
   }

@@ -99,10 +99,10 @@ static bool zero_holds(const surg__built *x, const surg__bdim *d, uint32_t at) {
   return d->n < 0 && d->of && d->of == x->d[at].of && d->axis == x->d[at].axis;
 }
 
-/* The elements of x in a tensor of the rank of `shape` that has a 0 wherever `shape` has one. Reshape,
- * which below opset 14 reads a 0 as "the dimension of x", then gives that shape. All elements are
- * along the first axis, and Expand (Tile below opset 8) by min(shape, 1) sets the zeros; a 0 occurs
- * in `shape` only where x is empty. */
+/* The elements of x in a tensor of the rank of `shape` that has a 0 wherever `shape` has one.
+ * Reshape, which below opset 14 reads a 0 as "the dimension of x", then gives that shape. All
+ * elements are along the first axis, and Expand (Tile below opset 8) by min(shape, 1) sets the
+ * zeros; a 0 occurs in `shape` only where x is empty. */
 static surg_value *zeros_in_place(surg__builder *b, surg_value *x, surg_value *shape,
                                   uint32_t rank) {
   int64_t column[SURG__BT_RANK] = {-1};
