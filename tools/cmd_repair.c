@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg repair --target T IN OUT`: finds the passes after which an engine supports the model
  * (repair.h), runs them, and prints the pipeline, which can be run again with --pass. */
+#include <onnxsurg/info.h>
 #include <onnxsurg/names.h>
 #include <onnxsurg/repair.h>
 #include <onnxsurg/run.h>
@@ -196,6 +197,7 @@ static int apply(repairing *r, const char *pipeline) {
   surg_model *m = NULL;
   surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
   if (s == SURG_OK) s = surg_run(&m, pipeline, &options, &done);
+  if (s == SURG_OK) surg_model_note_weights(m);
   if (s == SURG_OK && !r->check) keep_judged(r, &m);
   if (s == SURG_OK && r->check && !r->common.quiet) {
     surg_run_get(done, &all);
@@ -227,6 +229,7 @@ static int mend_only(repairing *r) {
   char *text = NULL;
   surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
   if (s == SURG_OK) s = surg_run(&m, mend_text(r), &options, &done);
+  if (s == SURG_OK) surg_model_note_weights(m);
   if (s == SURG_OK && (json || !r->common.quiet)) s = surg_run_print(done, json, &text);
   if (text) fputs(text, json ? stdout : stderr);
   if (text && json) putchar('\n');
@@ -246,6 +249,17 @@ static surg_repair_options options_of(const repairing *r) {
                                .verify_each = r->verify_each,
                                .sizes = r->dims.items,
                                .n_sizes = r->dims.n};
+}
+
+/* Reports the weights that the search asked for in vain, if something remains unsupported. */
+static void tell_weights(const repairing *r) {
+  surg_model *m = NULL, *found = surg_repair_model(r->found);
+  if (surg_model_require_weights(found, "repair") == SURG_OK) return;
+  if (cli_load_any(r->ctx, &r->common, r->in, &m) == SURG_OK) {
+    surg_model_learn_weights(m, found);
+    surg_model_note_weights(m);
+  }
+  surg_model_free(m);
 }
 
 /* Converts --input-shape to sizes of the dimensions that the model leaves open. */
@@ -277,6 +291,7 @@ static int run(repairing *r) {
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
   surg_repair_get(r->found, &result);
   tell(r, &result);
+  if (result.unsupported && !r->partial) tell_weights(r);
   if (!result.unsupported || r->partial) code = apply(r, result.pipeline);
   return code == EXIT_DONE ? judging_exit(&r->how, result.verdict) : code;
 }
