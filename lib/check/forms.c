@@ -197,7 +197,7 @@ static void dft(surg__checker *c, const surg_node *n) {
 static void stft(surg__checker *c, const surg_node *n) {
   const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
   int64_t step = 1;
-  if (!scalar(c, n, 1) || !t || surg_tensor_read_ints(t, &step, 1) != 1 || step > 0) return;
+  if (!scalar(c, n, 1) || !t || surg__read_ints(t, &step, 1) != 1 || step > 0) return;
   surg__check_wrong(c, n, "input 1 (frame_step) is %" PRId64 ", expected 1 or more", step);
 }
 
