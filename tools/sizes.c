@@ -107,16 +107,16 @@ int cli_fixed_apply(surg_context *ctx, surg_model **m, const cli_fixed *f) {
 /* Appends the size of one axis, if the model leaves it open. */
 static int add_axis(const surg_value *v, size_t axis, const char *size, cli_dims *to,
                     cli_words *names) {
-  const surg_dim d = surg_type_dim(surg_value_declared_type(v), axis);
+  const int64_t d = surg_type_dim(surg_value_declared_type(v), axis)->value;
   const int64_t n = strtoll(size, NULL, 10);
-  if (d.value >= 0 && d.value != n) {
+  if (d >= 0 && d != n) {
     char *name = cli_escaped(surg_value_name(v), 0);
     const int code = cli_usage("--input-shape: dimension %zu of input %s is %lld, not %lld", axis,
-                               name ? name : "?", (long long)d.value, (long long)n);
+                               name ? name : "?", (long long)d, (long long)n);
     free(name);
     return code;
   }
-  if (d.value >= 0) return EXIT_DONE;
+  if (d >= 0) return EXIT_DONE;
   const size_t room = strlen(surg_value_name(v)) + 2 * 24;
   char *item = malloc(room);
   if (!item) return cli_no_memory();
