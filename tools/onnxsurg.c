@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "sanitized.h"
 
 #define STACK_PER_LEVEL (64u << 10) /* bytes of stack per nesting level of graphs */
 

@@ -6,8 +6,6 @@
 #include <check.h>
 #include <stdint.h>
 
-#include "../../tools/sanitized.h"
-
 /* How many of n random rounds: a sanitizer, which looks at what is touched and not at what comes
  * out, does with a few. */
 #define UNIT_ROUNDS(n) (SURG__SANITIZED ? ((n) + 7) / 8 : (n))
