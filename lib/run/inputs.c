@@ -4,6 +4,7 @@
 
 #include "base/dtype.h"
 #include "eval/core/number.h"
+#include "eval/core/piece.h"
 #include "eval/core/value.h"
 #include "run/run.h"
 
@@ -15,59 +16,96 @@ static uint64_t next_random(uint64_t *state) {
   return z ^ (z >> 31);
 }
 
-/* A float from -1 to 1 or in the maker's range; adversarial fills add edge cases that rewrites
- * often mishandle. */
-static double real_at(surg__maker *m, uint64_t i) {
-  static const double edges[] = {0.0,   -0.0,  1.0,   -1.0,     0.5,       -0.5,     3.0, 6.0,
-                                 1e30, -1e30, 1e-40, INFINITY, -INFINITY, (double)NAN};
-  const double huge = m->huge > 0 ? m->huge : 1e30;
-  if (m->fill == SURG__FILL_ZEROS) return 0;
-  if (m->fill == SURG__FILL_ONES) return 1;
-  if (m->fill == SURG__FILL_ARANGE) return (double)i;
-  const uint64_t r = next_random(&m->state);
-  if (m->fill == SURG__FILL_ADVERSARIAL && r % 3 == 0) {
-    const double v = edges[(r >> 8) % SURG_COUNT(edges)];
-    return isfinite(v) && fabs(v) > huge ? copysign(huge, v) : v;
-  }
+/* A random float from -1 to 1 or in the maker's range. */
+static double random_real(surg__maker *m, uint64_t r) {
   const double unit = (double)(int64_t)(r >> 11) / 4503599627370496.0 - 1.0; /* -1 to 1 */
   return m->low < m->high ? m->low + (unit + 1) / 2 * (m->high - m->low) : unit;
 }
 
-static int64_t whole_at(surg__maker *m, uint64_t i) {
-  if (m->fill == SURG__FILL_ZEROS) return 0;
-  if (m->fill == SURG__FILL_ONES) return 1;
-  if (m->fill == SURG__FILL_ARANGE) return (int64_t)i;
-  const uint64_t r = next_random(&m->state);
-  /* A smaller `below` is a retry: the model rejected larger numbers. */
-  const int64_t below = m->whole > 0 && m->below >= SURG__MADE_BELOW ? m->whole : m->below;
-  return (int64_t)(r % (uint64_t)(below > 0 ? below : 1));
+/* As random_real; a third of the floats are edge cases that rewrites often mishandle. */
+static double adversarial_real(surg__maker *m, uint64_t r) {
+  static const double edges[] = {0.0, -0.0, 1.0,   -1.0,  0.5,      -0.5,      3.0,
+                                 6.0, 1e30, -1e30, 1e-40, INFINITY, -INFINITY, (double)NAN};
+  const double huge = m->huge > 0 ? m->huge : 1e30;
+  if (r % 3 != 0) return random_real(m, r);
+  const double v = edges[(r >> 8) % SURG_COUNT(edges)];
+  return isfinite(v) && fabs(v) > huge ? copysign(huge, v) : v;
 }
 
-static void put_real(int dtype, void *p, uint64_t i, double v) {
-  if (dtype == SURG_FLOAT4E2M1)
-    ((uint8_t *)p)[i] = surg__float_to_fp4((float)v);
-  else if (surg__dtype_bits(dtype) == 8)
-    ((uint8_t *)p)[i] = surg__float_to_fp8(dtype, (float)v, true);
+/* Makes the n floats from number `at` of a tensor on. */
+static void make_reals(surg__maker *m, uint64_t at, uint64_t n, double *to) {
+  switch (m->fill) {
+    case SURG__FILL_ZEROS:
+    case SURG__FILL_ONES:
+      for (uint64_t i = 0; i < n; i++) to[i] = m->fill == SURG__FILL_ONES ? 1 : 0;
+      return;
+    case SURG__FILL_ARANGE:
+      for (uint64_t i = 0; i < n; i++) to[i] = (double)(at + i);
+      return;
+    case SURG__FILL_ADVERSARIAL:
+      for (uint64_t i = 0; i < n; i++) to[i] = adversarial_real(m, next_random(&m->state));
+      return;
+    default:
+      for (uint64_t i = 0; i < n; i++) to[i] = random_real(m, next_random(&m->state));
+  }
+}
+
+/* As make_reals, integers. */
+static void make_whole(surg__maker *m, uint64_t at, uint64_t n, uint64_t *to) {
+  /* A smaller `below` is a retry: the model rejected larger numbers. */
+  const int64_t below = m->whole > 0 && m->below >= SURG__MADE_BELOW ? m->whole : m->below;
+  const uint64_t size = below > 0 ? (uint64_t)below : 1;
+  switch (m->fill) {
+    case SURG__FILL_ZEROS:
+    case SURG__FILL_ONES:
+      for (uint64_t i = 0; i < n; i++) to[i] = m->fill == SURG__FILL_ONES;
+      return;
+    case SURG__FILL_ARANGE:
+      for (uint64_t i = 0; i < n; i++) to[i] = at + i;
+      return;
+    default:
+      for (uint64_t i = 0; i < n; i++) to[i] = next_random(&m->state) % size;
+  }
+}
+
+/* Stores n floats from element `at` on. */
+static void put_reals(int dtype, void *p, uint64_t at, uint64_t n, const double *v) {
+  uint8_t *bytes = p;
+  if (surg__is_real(dtype))
+    surg__store_reals(dtype, p, at, n, v);
+  else if (dtype == SURG_FLOAT4E2M1)
+    for (uint64_t i = 0; i < n; i++) bytes[at + i] = surg__float_to_fp4((float)v[i]);
   else
-    surg__store_f64(dtype, p, i, v);
+    for (uint64_t i = 0; i < n; i++) bytes[at + i] = surg__float_to_fp8(dtype, (float)v[i], true);
+}
+
+/* Stores n integers from element `at` on, as elements of any other type. */
+static void put_whole(int dtype, void *p, uint64_t at, uint64_t n, const uint64_t *v) {
+  static const surg_str words[] = {{"a", 1}, {"bc", 2}, {"", 0}, {"Def", 3}};
+  if (dtype == SURG_STRING)
+    for (uint64_t i = 0; i < n; i++) ((surg_str *)p)[at + i] = words[v[i] % SURG_COUNT(words)];
+  else if (dtype == SURG_BOOL)
+    for (uint64_t i = 0; i < n; i++) ((uint8_t *)p)[at + i] = v[i] & 1;
+  else
+    surg__store_whole(dtype, p, at, n, v);
 }
 
 static void fill_array(surg__maker *m, surg__array *a) {
-  static const surg_str words[] = {{"a", 1}, {"bc", 2}, {"", 0}, {"Def", 3}};
-  const int dtype = a->dtype;
-  for (uint64_t i = 0; i < a->count; i++) {
-    if (dtype == SURG_STRING) {
-      ((surg_str *)a->data)[i] = words[(uint64_t)whole_at(m, i) % SURG_COUNT(words)];
-    } else if (dtype == SURG_BOOL) {
-      ((uint8_t *)a->data)[i] = whole_at(m, i) & 1;
-    } else if (dtype == SURG_COMPLEX64 || dtype == SURG_COMPLEX128) {
-      const int part = dtype == SURG_COMPLEX64 ? SURG_FLOAT : SURG_DOUBLE;
-      surg__store_f64(part, a->data, 2 * i, real_at(m, i));
-      surg__store_f64(part, a->data, 2 * i + 1, real_at(m, i));
-    } else if (surg__dtype_is_float(dtype)) {
-      put_real(dtype, a->data, i, real_at(m, i));
+  const bool complex = a->dtype == SURG_COMPLEX64 || a->dtype == SURG_COMPLEX128;
+  const int part = a->dtype == SURG_COMPLEX64    ? SURG_FLOAT
+                   : a->dtype == SURG_COMPLEX128 ? SURG_DOUBLE
+                                                 : a->dtype;
+  const bool real = surg__dtype_is_float(part);
+  const uint64_t count = complex ? 2 * a->count : a->count; /* the array is in memory */
+  surg__numbers v;
+  for (uint64_t at = 0, n; at < count; at += n) {
+    n = count - at < SURG__PIECE ? count - at : SURG__PIECE;
+    if (real) {
+      make_reals(m, at, n, v.real);
+      put_reals(part, a->data, at, n, v.real);
     } else {
-      surg__store_int(dtype, a->data, i, (uint64_t)whole_at(m, i));
+      make_whole(m, at, n, v.whole);
+      put_whole(part, a->data, at, n, v.whole);
     }
   }
 }
