@@ -3,10 +3,11 @@
  * defines them, so they are computed in a run and not folded. */
 #include <math.h>
 
-#include "eval/nn/activation.h"
-#include "eval/linear/gemm.h"
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
+#include "eval/core/piece.h"
+#include "eval/linear/gemm.h"
+#include "eval/nn/activation.h"
 
 static surg__kstatus like_input(surg_kctx *k, uint64_t work_each) {
   const surg__array *x = &k->in[0];
@@ -25,20 +26,33 @@ static bool over_last(const surg_kctx *k, uint32_t i) {
 
 /* --- Gelu of a sum --- */
 
+/* 1 + tanh(u) and 1 + erf(u), without cancellation. */
+static double gelu_gate(double v, bool fast) {
+  return fast ? 2 / (1 + exp(-2 * 0.7978845608028654 * (v + 0.044715 * v * v * v)))
+              : erfc(-v * 0.70710678118654752440);
+}
+
 surg__kstatus surg__k_bias_gelu(surg_kctx *k) {
   const surg__array *x = &k->in[0];
-  const bool fast = k->op == SURG_OP_ms_FastGelu, bias = surg__k_has(k, 1);
+  const bool fast = k->op == SURG_OP_ms_FastGelu, shifts = surg__k_has(k, 1);
   if (!k->wanted[0]) return SURG__K_OK;
-  if (bias && !over_last(k, 1)) return surg__k_invalid(k, "the bias does not fit the last axis");
+  if (shifts && !over_last(k, 1)) return surg__k_invalid(k, "the bias does not fit the last axis");
   SURG__K_TRY(like_input(k, 8));
   const surg__array *o = &k->out[0];
-  for (uint64_t i = 0; i < o->count; ++i) {
-    const double shift = bias ? surg__number_at(&k->in[1], i % k->in[1].count) : 0;
-    const double v = surg__number_at(x, i) + shift;
-    /* 1 + tanh(u) and 1 + erf(u), without cancellation. */
-    const double gate = fast ? 2 / (1 + exp(-2 * 0.7978845608028654 * (v + 0.044715 * v * v * v)))
-                             : erfc(-v * 0.70710678118654752440);
-    surg__store_f64(o->dtype, o->data, i, 0.5 * v * gate);
+  const uint64_t row = shifts && o->count > 0 ? k->in[1].count : 1;
+  double v[SURG__PIECE], *bias = surg__k_scratch(k, (size_t)row, sizeof *bias);
+  if (!bias) return SURG__K_NOMEM;
+  *bias = 0;
+  if (shifts && o->count > 0) surg__load_run(k->in[1].dtype, k->in[1].data, 0, 1, row, bias);
+  for (uint64_t at = 0, n, j = 0; at < o->count; at += n) {
+    n = o->count - at < SURG__PIECE ? o->count - at : SURG__PIECE;
+    surg__load_run(x->dtype, x->data, at, 1, n, v);
+    for (uint64_t i = 0; i < n; ++i) {
+      const double shifted = v[i] + bias[j];
+      v[i] = 0.5 * shifted * gelu_gate(shifted, fast);
+      j = j + 1 == row ? 0 : j + 1;
+    }
+    surg__store_reals(o->dtype, o->data, at, n, v);
   }
   return SURG__K_OK;
 }
@@ -169,7 +183,9 @@ static void side_of(const surg__array *a, bool left, bool turned, uint64_t *line
   const uint64_t rows = (uint64_t)a->dims[a->rank - 2], columns = (uint64_t)a->dims[a->rank - 1];
   *lines = first ? rows : columns;
   *depth = first ? columns : rows;
-  *m = (surg__gemm_matrix){.dtype = a->dtype, .data = a->data, .line = first ? columns : 1,
+  *m = (surg__gemm_matrix){.dtype = a->dtype,
+                           .data = a->data,
+                           .line = first ? columns : 1,
                            .depth = first ? 1 : columns};
 }
 
@@ -208,8 +224,8 @@ surg__kstatus surg__k_fused_matmul(surg_kctx *k) {
   uint32_t rank;
   uint64_t depth;
   surg__gemm_matrix a, b;
-  surg__gemm g = {.pack_a = surg__gemm_pack_matrix, .pack_b = surg__gemm_pack_matrix, .a = &a,
-                  .b = &b};
+  surg__gemm g = {
+      .pack_a = surg__gemm_pack_matrix, .pack_b = surg__gemm_pack_matrix, .a = &a, .b = &b};
   if (!k->wanted[0]) return SURG__K_OK;
   SURG__K_TRY(surg__k_own(k));
   if (x->rank < 2 || y->rank < 2 || surg_node_int(k->node, "transBatchA", 0) ||
@@ -267,8 +283,7 @@ surg__kstatus surg__k_qlinear_pair(surg_kctx *k) {
       const double y = (surg__number_at(b, (uint64_t)(l.at[2] + i * l.step[2])) - by[5]) * by[4];
       double v = nearbyint((double)(float)((product ? x * y : x + y) / by[6])) + by[7];
       v = !(v > low) ? low : v > high ? high : v;
-      surg__store_int(o->dtype, o->data, (uint64_t)(l.at[0] + i * l.step[0]),
-                      (uint64_t)(int64_t)v);
+      surg__store_int(o->dtype, o->data, (uint64_t)(l.at[0] + i * l.step[0]), (uint64_t)(int64_t)v);
     }
   return SURG__K_OK;
 }
@@ -311,9 +326,13 @@ static surg__kstatus activate(surg_kctx *k, const surg__activation *f, const sur
   const surg__array *o = &k->out[0];
   if (!surg__is_real(o->dtype)) return surg__k_cannot(k, "an activation of integers");
   SURG__K_TRY(surg__k_work(k, o->count));
-  for (uint64_t i = 0; i < o->count; ++i) {
-    const double v = surg__number_at(o, i) + (more ? surg__number_at(more, i) : 0);
-    surg__store_f64(o->dtype, o->data, i, f ? surg__activate(f, v) : v);
+  double v[SURG__PIECE], add[SURG__PIECE] = {0};
+  for (uint64_t at = 0, n; at < o->count; at += n) {
+    n = o->count - at < SURG__PIECE ? o->count - at : SURG__PIECE;
+    surg__load_run(o->dtype, o->data, at, 1, n, v);
+    if (more) surg__load_run(more->dtype, more->data, at, 1, n, add);
+    for (uint64_t i = 0; i < n; ++i) v[i] = f ? surg__activate(f, v[i] + add[i]) : v[i] + add[i];
+    surg__store_reals(o->dtype, o->data, at, n, v);
   }
   return SURG__K_OK;
 }

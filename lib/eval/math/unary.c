@@ -130,8 +130,8 @@ static double f_atanh(double x, double a, double b) {
 /* exp of a negative magnitude only: it cannot overflow. */
 static double f_sigmoid(double x, double a, double b) {
   (void)a, (void)b;
-  double e = exp(-fabs(x));
-  return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+  const double e = exp(-fabs(x)), part = x >= 0 ? 1 : e;
+  return part / (1 + e);
 }
 static double f_leaky(double x, double a, double b) {
   (void)b;
