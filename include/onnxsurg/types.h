@@ -214,6 +214,24 @@ typedef enum surg_exactness {
   SURG_LOSSY = 4     /* the model computes something else */
 } surg_exactness;
 
+/* What an operator does with the axes of input 0. */
+typedef enum surg_axes_effect {
+  SURG_AXES_UNKNOWN = 0,
+  SURG_AXES_UNARY,     /* elementwise on input 0 */
+  SURG_AXES_BROADCAST, /* elementwise on all inputs, which broadcast */
+  SURG_AXES_AXIS,      /* works along one axis and keeps it */
+  SURG_AXES_CONCAT,    /* the others: as the operator of that name */
+  SURG_AXES_SPLIT,
+  SURG_AXES_REDUCE,
+  SURG_AXES_ARG,
+  SURG_AXES_SQUEEZE,
+  SURG_AXES_UNSQUEEZE,
+  SURG_AXES_SLICE,
+  SURG_AXES_PAD,
+  SURG_AXES_TILE,
+  SURG_AXES_QUANTIZE
+} surg_axes_effect;
+
 /* Selects the rules that surg_pass_rewrite_graph may use. */
 typedef bool (*surg_rule_filter)(void *user, const surg_rule *rule);
 

@@ -1,176 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the pass transposes: the effect of each operator on axes, and permuted constants. */
+/* Part of the pass transposes: permutations across operators, and permuted constants. Column `axes`
+ * of lib/schema/traits.table says which operators move. */
 #include <assert.h>
 #include <string.h>
 
 #include "../util/numbers.h"
 #include "transposes.h"
 
-typedef enum kind {
-  NONE,
-  UNARY,     /* elementwise on input 0 */
-  BROADCAST, /* elementwise on all inputs, which broadcast */
-  CONCAT,
-  SPLIT,
-  AXIS, /* works along one axis, which stays */
-  REDUCE,
-  ARG,
-  SQUEEZE,
-  UNSQUEEZE,
-  SLICE,
-  PAD,
-  TILE,
-  QUANTIZE
-} kind;
-
-/* UNARY or BROADCAST for elementwise operators; NONE for the others. */
-static kind elementwise(int op) {
-  switch (op) {
-    case SURG_OP_Abs:
-    case SURG_OP_Acos:
-    case SURG_OP_Acosh:
-    case SURG_OP_Asin:
-    case SURG_OP_Asinh:
-    case SURG_OP_Atan:
-    case SURG_OP_Atanh:
-    case SURG_OP_BitwiseNot:
-    case SURG_OP_Cast:
-    case SURG_OP_CastLike:
-    case SURG_OP_Ceil:
-    case SURG_OP_Celu:
-    case SURG_OP_Clip:
-    case SURG_OP_Cos:
-    case SURG_OP_Cosh:
-    case SURG_OP_Elu:
-    case SURG_OP_Erf:
-    case SURG_OP_Exp:
-    case SURG_OP_Floor:
-    case SURG_OP_Gelu:
-    case SURG_OP_HardSigmoid:
-    case SURG_OP_HardSwish:
-    case SURG_OP_Identity:
-    case SURG_OP_IsInf:
-    case SURG_OP_IsNaN:
-    case SURG_OP_LeakyRelu:
-    case SURG_OP_Log:
-    case SURG_OP_Mish:
-    case SURG_OP_Neg:
-    case SURG_OP_Not:
-    case SURG_OP_Reciprocal:
-    case SURG_OP_Relu:
-    case SURG_OP_Round:
-    case SURG_OP_Selu:
-    case SURG_OP_Shrink:
-    case SURG_OP_Sigmoid:
-    case SURG_OP_Sign:
-    case SURG_OP_Sin:
-    case SURG_OP_Sinh:
-    case SURG_OP_Softplus:
-    case SURG_OP_Softsign:
-    case SURG_OP_Sqrt:
-    case SURG_OP_Swish:
-    case SURG_OP_Tan:
-    case SURG_OP_Tanh:
-    case SURG_OP_ThresholdedRelu:
-      return UNARY;
-    case SURG_OP_Add:
-    case SURG_OP_And:
-    case SURG_OP_BitShift:
-    case SURG_OP_BitwiseAnd:
-    case SURG_OP_BitwiseOr:
-    case SURG_OP_BitwiseXor:
-    case SURG_OP_Div:
-    case SURG_OP_Equal:
-    case SURG_OP_Greater:
-    case SURG_OP_GreaterOrEqual:
-    case SURG_OP_Less:
-    case SURG_OP_LessOrEqual:
-    case SURG_OP_Max:
-    case SURG_OP_Mean:
-    case SURG_OP_Min:
-    case SURG_OP_Mod:
-    case SURG_OP_Mul:
-    case SURG_OP_Or:
-    case SURG_OP_Pow:
-    case SURG_OP_PRelu:
-    case SURG_OP_Sub:
-    case SURG_OP_Sum:
-    case SURG_OP_Where:
-    case SURG_OP_Xor:
-      return BROADCAST;
-    default:
-      return NONE;
-  }
-}
-
-static kind kind_of(int op, int64_t opset) {
-  const kind each = elementwise(op);
-  if (each != NONE) return each == BROADCAST && opset < 8 ? NONE : each;
-  switch (op) {
-    case SURG_OP_Concat:
-      return opset >= 4 ? CONCAT : NONE;
-    case SURG_OP_Split:
-      return SPLIT;
-    case SURG_OP_Softmax:
-    case SURG_OP_LogSoftmax:
-    case SURG_OP_Hardmax:
-      return opset >= 13 ? AXIS : NONE;
-    case SURG_OP_ReduceL1:
-    case SURG_OP_ReduceL2:
-    case SURG_OP_ReduceLogSum:
-    case SURG_OP_ReduceLogSumExp:
-    case SURG_OP_ReduceMax:
-    case SURG_OP_ReduceMean:
-    case SURG_OP_ReduceMin:
-    case SURG_OP_ReduceProd:
-    case SURG_OP_ReduceSum:
-    case SURG_OP_ReduceSumSquare:
-      return REDUCE;
-    case SURG_OP_ArgMax:
-    case SURG_OP_ArgMin:
-      return ARG;
-    case SURG_OP_Squeeze:
-      return SQUEEZE;
-    case SURG_OP_Unsqueeze:
-      return UNSQUEEZE;
-    case SURG_OP_Slice:
-      return opset >= 10 ? SLICE : NONE;
-    case SURG_OP_Pad:
-      return opset >= 11 ? PAD : NONE;
-    case SURG_OP_Tile:
-      return opset >= 6 ? TILE : NONE;
-    case SURG_OP_QuantizeLinear:
-    case SURG_OP_DequantizeLinear:
-      return opset >= 13 ? QUANTIZE : NONE;
-    default:
-      return NONE;
-  }
-}
-
-static kind kind_of_node(const surg_node *n) {
-  if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || surg_node_nondeterministic(n)) return NONE;
-  for (size_t i = 0; i < surg_node_attr_count(n); i++)
-    if (surg_attr_ref(surg_node_attr_at(n, i))) return NONE;
-  return kind_of(surg_node_op(n), surg_graph_opset(surg_node_graph(n), ""));
-}
-
 bool tr_movable(const surg_node *n) {
-  return kind_of_node(n) != NONE && surg_node_input_count(n) <= TR_INPUTS;
+  return surg_node_axes_effect(n) != SURG_AXES_UNKNOWN && surg_node_input_count(n) <= TR_INPUTS;
 }
 
 tr_role tr_role_of(const surg_node *n, size_t input) {
-  const kind k = kind_of_node(n);
-  return input == 0 || k == BROADCAST || k == CONCAT ? TR_DATA : TR_OTHER;
+  const surg_axes_effect k = surg_node_axes_effect(n);
+  return input == 0 || k == SURG_AXES_BROADCAST || k == SURG_AXES_CONCAT ? TR_DATA : TR_OTHER;
 }
 
 bool tr_no_broadcast(const surg_node *n) {
-  return kind_of_node(n) != BROADCAST;
+  return surg_node_axes_effect(n) != SURG_AXES_BROADCAST;
 }
 
 bool tr_sums(const surg_node *n) {
   const int op = surg_node_op(n);
-  const kind k = kind_of_node(n);
-  return k == AXIS || (k == REDUCE && op != SURG_OP_ReduceMax && op != SURG_OP_ReduceMin);
+  const surg_axes_effect k = surg_node_axes_effect(n);
+  return k == SURG_AXES_AXIS ||
+         (k == SURG_AXES_REDUCE && op != SURG_OP_ReduceMax && op != SURG_OP_ReduceMin);
 }
 
 /* --- axes --- */
@@ -208,23 +62,23 @@ static bool read_ints(const surg_value *v, int64_t *out, size_t cap, size_t *cou
 }
 
 /* The index of the input that lists the axes in this opset; SIZE_MAX: an attribute lists them. */
-static size_t axes_input(const surg_node *n, kind k) {
+static size_t axes_input(const surg_node *n, surg_axes_effect k) {
   const int64_t opset = surg_graph_opset(surg_node_graph(n), "");
-  if (k == SLICE) return 3;
-  if (k == SQUEEZE || k == UNSQUEEZE || surg_node_op(n) == SURG_OP_ReduceSum)
+  if (k == SURG_AXES_SLICE) return 3;
+  if (k == SURG_AXES_SQUEEZE || k == SURG_AXES_UNSQUEEZE || surg_node_op(n) == SURG_OP_ReduceSum)
     return opset >= 13 ? 1 : SIZE_MAX;
-  return k == REDUCE && opset >= 18 ? 1 : SIZE_MAX;
+  return k == SURG_AXES_REDUCE && opset >= 18 ? 1 : SIZE_MAX;
 }
 
 /* Whether a reduction names no axes and so reduces all of them. */
-static bool reduces_all(const surg_node *n, kind k) {
+static bool reduces_all(const surg_node *n, surg_axes_effect k) {
   const size_t at = axes_input(n, k);
   const bool named =
       at == SIZE_MAX ? surg_node_attr(n, "axes") != NULL : surg_node_input(n, at) != NULL;
-  return k == REDUCE && !named && surg_node_int(n, "noop_with_empty_axes", 0) == 0;
+  return k == SURG_AXES_REDUCE && !named && surg_node_int(n, "noop_with_empty_axes", 0) == 0;
 }
 
-static bool read_axes(const surg_node *n, kind k, size_t rank, axes *out) {
+static bool read_axes(const surg_node *n, surg_axes_effect k, size_t rank, axes *out) {
   const size_t at = axes_input(n, k);
   int64_t v[TR_RANK];
   size_t count;
@@ -237,8 +91,8 @@ static bool read_axes(const surg_node *n, kind k, size_t rank, axes *out) {
 }
 
 /* The attribute `axis`, or its default, as a non-negative axis; false: out of range. */
-static bool read_axis(const surg_node *n, kind k, size_t rank, size_t *axis) {
-  const int64_t none = k == AXIS ? -1 : k == QUANTIZE ? 1 : 0;
+static bool read_axis(const surg_node *n, surg_axes_effect k, size_t rank, size_t *axis) {
+  const int64_t none = k == SURG_AXES_AXIS ? -1 : k == SURG_AXES_QUANTIZE ? 1 : 0;
   const int64_t a = surg_node_int(n, "axis", none), from = a < 0 ? a + (int64_t)rank : a;
   *axis = (size_t)from;
   return from >= 0 && from < (int64_t)rank;
@@ -294,30 +148,31 @@ static bool plain_scale(const surg_node *n) {
 
 /* The pads or repeats of a Pad or Tile, two or one for each axis; false: unknown, or not for all
  * axes. */
-static bool read_each(const surg_node *n, kind k, const tr_order *in, int64_t *v, size_t *count) {
-  const bool pad = k == PAD;
+static bool read_each(const surg_node *n, surg_axes_effect k, const tr_order *in, int64_t *v,
+                      size_t *count) {
+  const bool pad = k == SURG_AXES_PAD;
   if (pad && surg_node_input(n, 3)) return false; /* axes input */
   return read_ints(surg_node_input(n, 1), v, 2 * TR_RANK, count) && *count == (pad ? 2 : 1) * in->n;
 }
 
 bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order *out) {
-  const kind what = kind_of_node(n);
+  const surg_axes_effect what = surg_node_axes_effect(n);
   axes list;
   assert(in->n <= TR_RANK);
   size_t axis;
   *out = *in;
   switch (what) {
-    case UNARY:
-    case BROADCAST:
+    case SURG_AXES_UNARY:
+    case SURG_AXES_BROADCAST:
       return k == 0;
-    case CONCAT:
-    case SPLIT:
-    case AXIS:
+    case SURG_AXES_CONCAT:
+    case SURG_AXES_SPLIT:
+    case SURG_AXES_AXIS:
       return read_axis(n, what, in->n, &axis);
-    case QUANTIZE:
+    case SURG_AXES_QUANTIZE:
       if (!plain_scale(n)) return false;
       return tr_one_element(surg_node_input(n, 1)) || read_axis(n, what, in->n, &axis);
-    case REDUCE:
+    case SURG_AXES_REDUCE:
       if (reduces_all(n, what)) {
         if (surg_node_int(n, "keepdims", 1) == 0) out->n = 0;
         return true;
@@ -325,25 +180,25 @@ bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order 
       if (!read_axes(n, what, in->n, &list)) return false;
       if (surg_node_int(n, "keepdims", 1) == 0) *out = drop(in, &list);
       return true;
-    case ARG:
+    case SURG_AXES_ARG:
       if (!read_axis(n, what, in->n, &axis)) return false;
       list = (axes){.n = 1, .of = {axis}};
       if (surg_node_int(n, "keepdims", 1) == 0) *out = drop(in, &list);
       return true;
-    case SQUEEZE:
+    case SURG_AXES_SQUEEZE:
       if (!read_axes(n, what, in->n, &list)) return false;
       *out = drop(in, &list);
       return true;
-    case UNSQUEEZE: {
+    case SURG_AXES_UNSQUEEZE: {
       const surg_type *t = surg_value_type(surg_node_output(n, 0));
       if (!t || !surg_type_has_rank(t) || surg_type_rank(t) > TR_RANK) return false;
       return read_axes(n, what, surg_type_rank(t), &list) && in->n + list.n == surg_type_rank(t) &&
              add(in, &list, out);
     }
-    case SLICE:
+    case SURG_AXES_SLICE:
       return read_axes(n, what, in->n, &list);
-    case PAD:
-    case TILE: {
+    case SURG_AXES_PAD:
+    case SURG_AXES_TILE: {
       int64_t each[2 * TR_RANK];
       size_t count;
       return read_each(n, what, in, each, &count);
@@ -356,7 +211,7 @@ bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order 
 /* --- rewriting nodes --- */
 
 /* Sets the permuted axes. Their order in the list stays, since other inputs match it. */
-static surg_status set_axes(surg_node *n, surg_node *made, kind k, const tr_order *in) {
+static surg_status set_axes(surg_node *n, surg_node *made, surg_axes_effect k, const tr_order *in) {
   const size_t at = axes_input(n, k);
   int64_t v[TR_RANK];
   axes list;
@@ -368,13 +223,13 @@ static surg_status set_axes(surg_node *n, surg_node *made, kind k, const tr_orde
   return c ? surg_node_set_input(made, at, c) : SURG_ENOMEM;
 }
 
-static surg_status set_axis(surg_node *n, surg_node *made, kind k, const tr_order *in) {
+static surg_status set_axis(surg_node *n, surg_node *made, surg_axes_effect k, const tr_order *in) {
   size_t axis;
   if (!read_axis(n, k, in->n, &axis)) return SURG_EINVALID;
   return surg_node_set_int(made, "axis", (int64_t)tr_find(in, axis));
 }
 
-static surg_status set_each(surg_node *n, surg_node *made, kind k, const tr_order *in) {
+static surg_status set_each(surg_node *n, surg_node *made, surg_axes_effect k, const tr_order *in) {
   int64_t was[2 * TR_RANK], v[2 * TR_RANK];
   size_t count;
   if (!read_each(n, k, in, was, &count)) return SURG_EINVALID;
@@ -384,22 +239,22 @@ static surg_status set_each(surg_node *n, surg_node *made, kind k, const tr_orde
 }
 
 surg_status tr_rewrite(surg_node *n, surg_node *made, const tr_order *in) {
-  const kind k = kind_of_node(n);
+  const surg_axes_effect k = surg_node_axes_effect(n);
   switch (k) {
-    case CONCAT:
-    case SPLIT:
-    case AXIS:
-    case ARG:
+    case SURG_AXES_CONCAT:
+    case SURG_AXES_SPLIT:
+    case SURG_AXES_AXIS:
+    case SURG_AXES_ARG:
       return set_axis(n, made, k, in);
-    case QUANTIZE:
+    case SURG_AXES_QUANTIZE:
       return tr_one_element(surg_node_input(n, 1)) ? SURG_OK : set_axis(n, made, k, in);
-    case REDUCE:
+    case SURG_AXES_REDUCE:
       return reduces_all(n, k) ? SURG_OK : set_axes(n, made, k, in);
-    case SQUEEZE:
-    case SLICE:
+    case SURG_AXES_SQUEEZE:
+    case SURG_AXES_SLICE:
       return set_axes(n, made, k, in);
-    case PAD:
-    case TILE:
+    case SURG_AXES_PAD:
+    case SURG_AXES_TILE:
       return set_each(n, made, k, in);
     default:
       return SURG_OK; /* the inserted axes of Unsqueeze stay */

@@ -35,6 +35,40 @@ static surg_node *first(model x) {
   return surg_graph_first_node(surg_model_graph(x.m));
 }
 
+/* --- axes --- */
+
+static const struct axes_row {
+  int opset;
+  const char *nodes;
+  surg_axes_effect effect;
+} axes[] = {
+    {7, "y = Add(x, x)", SURG_AXES_UNKNOWN},
+    {8, "y = Add(x, x)", SURG_AXES_BROADCAST},
+    {8, "y = Relu(x)", SURG_AXES_UNARY},
+    {9, "y = Slice<starts = [0], ends = [1]>(x)", SURG_AXES_UNKNOWN},
+    {10, "y = Slice(x, i, i)", SURG_AXES_SLICE},
+    {12, "y = Softmax(x)", SURG_AXES_UNKNOWN},
+    {13, "y = Softmax(x)", SURG_AXES_AXIS},
+    {13, "y = ArgMin(x)", SURG_AXES_ARG},
+    {13, "y = Tile(x, i)", SURG_AXES_TILE},
+    {13, "y = MatMul(x, x)", SURG_AXES_UNKNOWN},
+    {13, "y = RandomNormalLike(x)", SURG_AXES_UNKNOWN},
+    {13, "y = com.microsoft.Gelu(x)", SURG_AXES_UNKNOWN},
+};
+
+START_TEST(axes_row) {
+  const struct axes_row *r = &axes[_i];
+  model x = load(r->opset, "float[2,2] x, int64[2] i", "", r->nodes);
+  ck_assert_msg(surg_node_axes_effect(first(x)) == r->effect, "opset %d: %s", r->opset, r->nodes);
+  drop(x);
+}
+END_TEST
+
+START_TEST(axes_of_nothing) {
+  ck_assert_int_eq(surg_node_axes_effect(NULL), SURG_AXES_UNKNOWN);
+}
+END_TEST
+
 /* --- the oldest opset --- */
 
 typedef struct floor_row {
@@ -481,6 +515,8 @@ END_TEST
 int main(void) {
   Suite *s = suite_create("measure");
   TCase *t = tcase_create("measure");
+  tcase_add_loop_test(t, axes_row, 0, (int)SURG_COUNT(axes));
+  tcase_add_test(t, axes_of_nothing);
   tcase_add_loop_test(t, floor_rows, 0, (int)SURG_COUNT(floors));
   tcase_add_loop_test(t, floor_resolves, 0, (int)SURG_COUNT(floors));
   tcase_add_loop_test(t, cost_rows, 0, (int)SURG_COUNT(costs));
