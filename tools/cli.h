@@ -154,6 +154,8 @@ enum {
   OPT_SUMMARY,
   OPT_SCHEMA,
   OPT_HELP,
+  OPT_FIX_DIM, /* of CLI_SIZE_OPTIONS */
+  OPT_FIX_SHAPE,
   OPT_OWN /* first value free for a command's options */
 };
 #define CLI_COMMON_OPTIONS                                                        \
@@ -182,6 +184,33 @@ bool cli_is_size(const char *dim);
 /* Appends the pass `freeze` that fixes the sizes in `dims` and `shapes` (of --input-shape), or
  * nothing if there are none. Returns EXIT_DONE, or another exit code after printing an error. */
 int cli_sizes(surg_context *ctx, cli_text *to, const cli_words *dims, const cli_words *shapes);
+
+/* Sizes of inputs that a command fixes before it does anything else: `--dim` and
+ * `--input-shape` of the commands whose option table contains CLI_SIZE_OPTIONS, or CLI_SHAPE_OPTION
+ * alone. cli_fixed_take returns EXIT_DONE, or another exit code after printing an error. */
+typedef struct cli_fixed {
+  cli_words dims, shapes;
+} cli_fixed;
+#define CLI_SHAPE_OPTION \
+  { "input-shape", required_argument, NULL, OPT_FIX_SHAPE }
+#define CLI_SIZE_OPTIONS {"dim", required_argument, NULL, OPT_FIX_DIM}, CLI_SHAPE_OPTION
+#define CLI_SHAPE_HELP                                                         \
+  "  --input-shape NAME:SIZE,...\n"                                            \
+  "                      fix the shape of an input; ? leaves a dimension as\n" \
+  "                      it is\n"
+#define CLI_SIZE_HELP                                                          \
+  "  --dim NAME=N        fix a dimension of the inputs; NAME is a symbol or\n" \
+  "                      input.axis\n" CLI_SHAPE_HELP
+int cli_fixed_take(cli_fixed *f, int option, const char *arg);
+/* Runs `freeze` on the model with these sizes. Returns EXIT_DONE, or another exit code after
+ * printing an error. *m is NULL after a failure of the run. */
+int cli_fixed_apply(surg_context *ctx, surg_model **m, const cli_fixed *f);
+/* Appends to `to` what the shapes fix in dimensions of m that are open, as "input.axis" sizes; the
+ * names are in *names, for the caller to free with cli_fixed_free_names. Returns EXIT_DONE, or
+ * EXIT_USAGE after printing that m has no such input or contradicts a size. */
+int cli_fixed_sizes(const surg_model *m, const cli_words *shapes, cli_dims *to, cli_words *names);
+void cli_fixed_free_names(cli_words *names);
+void cli_fixed_free(cli_fixed *f);
 
 /* Returned by `take` when the option completes the command, as --help does. */
 #define CLI_STOP (-2)

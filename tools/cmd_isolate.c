@@ -159,9 +159,11 @@ static int isolate(job *j, const char *in) {
   surg_isolated *x = NULL;
   surg_isolated_summary sum = {.size = sizeof sum};
   surg_status s = surg_model_load(j->ctx, in, &j->common.load, &j->m);
-  if (s == SURG_OK) s = surg_node_select(j->m, j->node, &n);
+  int code = s == SURG_OK ? cli_fixed_apply(j->ctx, &j->m, &j->how.fixed) : cli_exit_code(s);
+  if (code != EXIT_DONE) return code;
+  s = surg_node_select(j->m, j->node, &n);
   if (s != SURG_OK) return cli_exit_code(s);
-  int code = cli_inputs_load(&j->how, j->m, false, &j->inputs);
+  code = cli_inputs_load(&j->how, j->m, false, &j->inputs);
   if (code == EXIT_DONE) code = cli_check_folder(j->out);
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, j->ctx, 0, &j->engine);
   if (code != EXIT_DONE) return code;

@@ -15,6 +15,11 @@ static const char help[] =
     "                          (repeatable)\n"
     "  --prefix TEXT           prefix for all names of B\n"
     "  --keep-outputs          connected outputs of A remain outputs\n"
+    "  --dim NAME=N            fix a dimension of the inputs of the result; NAME is\n"
+    "                          a symbol or input.axis\n"
+    "  --input-shape NAME:SIZE,...\n"
+    "                          fix the shape of an input of the result; ? leaves a\n"
+    "                          dimension as it is\n"
     "  --external-data NAME    write large weights to file NAME in the folder of OUT\n"
     "  -o, --output OUT        the output file\n"
     "  --json                  print connections, inputs and outputs as JSON\n";
@@ -27,6 +32,7 @@ static const struct option options[] = {
     {"keep-outputs", no_argument, NULL, OPT_KEEP_OUTPUTS},
     {"external-data", required_argument, NULL, OPT_EXTERNAL_DATA},
     {"output", required_argument, NULL, 'o'},
+    CLI_SIZE_OPTIONS,
     CLI_COMMON_OPTIONS,
     {0}};
 
@@ -35,6 +41,7 @@ typedef struct merging {
   surg_save_options save;
   surg_merge_options how;
   const char *out;
+  cli_fixed fixed;
   cli_words given;         /* arguments of --connect */
   const char **from, **to; /* output of A, input of B; heap copies */
 } merging;
@@ -52,6 +59,9 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_EXTERNAL_DATA:
       return cli_take_external(&j->save, arg);
+    case OPT_FIX_DIM:
+    case OPT_FIX_SHAPE:
+      return cli_fixed_take(&j->fixed, o, arg);
     default: /* 'o' */
       if (j->out) return cli_usage("more than one output given");
       j->out = arg;
@@ -151,7 +161,10 @@ static int run(merging *j, surg_context *ctx, char **args) {
   int code = s == SURG_OK ? connections(j, a, b) : cli_exit_code(s);
   if (code == EXIT_DONE) {
     s = surg_model_merge(a, b, &j->how);
-    if (s == SURG_OK) s = surg_model_verify(a);
+    code = s == SURG_OK ? cli_fixed_apply(ctx, &a, &j->fixed) : cli_exit_code(s);
+  }
+  if (code == EXIT_DONE) {
+    s = surg_model_verify(a);
     if (s == SURG_OK) s = surg_model_save(a, j->out, &j->save);
     code = cli_exit_code(s);
   }
@@ -187,5 +200,6 @@ int cmd_merge(int argc, char **argv) {
   free(j.from);
   free(j.to);
   free(j.given.items);
+  cli_fixed_free(&j.fixed);
   return cli_flush(code);
 }

@@ -23,7 +23,7 @@ static const char help[] =
     "  --test-timeout S    time limit for one run of CMD, in seconds (60)\n"
     "  --test-memory N     memory limit for one run of CMD\n"
     "  --timeout S         stop after S seconds, as Ctrl-C does at once: OUT is the\n"
-    "                      smallest model so far\n"
+    "                      smallest model so far\n" CLI_SIZE_HELP
     "  --json              report as JSON on standard output\n"
     "\n"
     "  onnxsurg reduce --test 'python3 crashes.py' big.onnx small.onnx\n";
@@ -38,6 +38,7 @@ typedef struct reduction {
   bool tested;     /* the first test, of the whole model, is done */
   char *candidate; /* path of the model under test */
   bool quiet;
+  cli_fixed fixed;
   int failed; /* exit code of a failure whose error is printed */
 } reduction;
 
@@ -106,6 +107,9 @@ static int reduce(reduction *r, const cli_common *common, char **args) {
   surg_reduce_report done = {.size = sizeof done};
   surg_model *m = NULL;
   surg_status s = surg_model_load(r->ctx, args[0], &common->load, &m);
+  if (s == SURG_OK) r->failed = cli_fixed_apply(r->ctx, &m, &r->fixed);
+  if (r->failed && surg_context_error(r->ctx)) fprintf(stderr, "%s\n", surg_context_error(r->ctx));
+  if (r->failed) s = SURG_EUSAGE;
   if (s == SURG_OK) s = surg_reduce(&m, test, r, &options, &done);
   if (s == SURG_OK) {
     tell(r, common, &done);
@@ -165,6 +169,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_TEST_MEMORY:
       if (cli_number(arg, &r->limits.memory)) return EXIT_DONE;
       return cli_usage("--test-memory expects bytes");
+    case OPT_FIX_DIM:
+    case OPT_FIX_SHAPE:
+      return cli_fixed_take(&r->fixed, o, arg);
     default: /* OPT_CODE */
       if (!cli_number(arg, &n) || n > 255) return cli_usage("--code expects 0 to 255");
       r->has_code = true;
@@ -179,6 +186,7 @@ int cmd_reduce(int argc, char **argv) {
       {"test-timeout", required_argument, NULL, OPT_TEST_TIMEOUT},
       {"test-memory", required_argument, NULL, OPT_TEST_MEMORY},
       {"code", required_argument, NULL, OPT_CODE},
+      CLI_SIZE_OPTIONS,
       CLI_COMMON_OPTIONS,
       {0}};
   cli_common common;

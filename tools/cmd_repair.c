@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg repair --target T IN OUT`: finds the passes after which an engine supports the model
  * (repair.h), runs them, and prints the pipeline, which can be run again with --pass. */
+#include <onnxsurg/info.h>
 #include <onnxsurg/names.h>
 #include <onnxsurg/repair.h>
 #include <onnxsurg/run.h>
@@ -33,8 +34,7 @@ static const char help[] =
     "  --messages FILE     load further messages of importers (doc/messages.md)\n"
     "  --allow A,B         permit: approx or lossy rewrites; interface: inputs and\n"
     "                      outputs may change, open dimensions may become fixed\n"
-    "                      (exact: only bit-exact rewrites)\n"
-    "  --dim NAME=N        fix an open dimension; NAME is a symbol or input.axis\n"
+    "                      (exact: only bit-exact rewrites)\n" CLI_SIZE_HELP
     "  --partial           write the best result even if T does not support it\n"
     "  --check[=N]         run the model before and after and compare (N seeds)\n"
     "  --verify-each       verify the graph after every pass\n"
@@ -66,7 +66,9 @@ typedef struct repairing {
   repair_consent given; /* --allow */
   bool partial, dry_run, verify_each, no_fsync;
   uint64_t check;            /* input sets of --check; 0: no check */
-  cli_dims dims;             /* --dim */
+  cli_dims dims;             /* --dim, and what --input-shape fixes */
+  cli_fixed fixed;           /* --input-shape */
+  cli_words names;           /* of the dimensions that --input-shape fixes */
   surg_context *ctx, *quiet; /* quiet: prints nothing; for the search */
   surg_target *t;
   surg_repair *found;
@@ -195,6 +197,7 @@ static int apply(repairing *r, const char *pipeline) {
   surg_model *m = NULL;
   surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
   if (s == SURG_OK) s = surg_run(&m, pipeline, &options, &done);
+  if (s == SURG_OK) surg_model_note_weights(m);
   if (s == SURG_OK && !r->check) keep_judged(r, &m);
   if (s == SURG_OK && r->check && !r->common.quiet) {
     surg_run_get(done, &all);
@@ -226,6 +229,7 @@ static int mend_only(repairing *r) {
   char *text = NULL;
   surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
   if (s == SURG_OK) s = surg_run(&m, mend_text(r), &options, &done);
+  if (s == SURG_OK) surg_model_note_weights(m);
   if (s == SURG_OK && (json || !r->common.quiet)) s = surg_run_print(done, json, &text);
   if (text) fputs(text, json ? stdout : stderr);
   if (text && json) putchar('\n');
@@ -247,6 +251,28 @@ static surg_repair_options options_of(const repairing *r) {
                                .n_sizes = r->dims.n};
 }
 
+/* Reports the weights that the search asked for in vain, if something remains unsupported. */
+static void tell_weights(const repairing *r) {
+  surg_model *m = NULL, *found = surg_repair_model(r->found);
+  if (surg_model_require_weights(found, "repair") == SURG_OK) return;
+  if (cli_load_any(r->ctx, &r->common, r->in, &m) == SURG_OK) {
+    surg_model_learn_weights(m, found);
+    surg_model_note_weights(m);
+  }
+  surg_model_free(m);
+}
+
+/* Converts --input-shape to sizes of the dimensions that the model leaves open. */
+static int take_shapes(repairing *r) {
+  surg_model *m = NULL;
+  if (!r->fixed.shapes.n) return EXIT_DONE;
+  const surg_status s = cli_load_any(r->quiet, &r->common, r->in, &m);
+  if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
+  const int code = cli_fixed_sizes(m, &r->fixed.shapes, &r->dims, &r->names);
+  surg_model_free(m);
+  return code;
+}
+
 static int run(repairing *r) {
   int code = EXIT_DONE;
   r->t = cli_target(r->ctx, r->target_name, &code);
@@ -265,6 +291,7 @@ static int run(repairing *r) {
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
   surg_repair_get(r->found, &result);
   tell(r, &result);
+  if (result.unsupported && !r->partial) tell_weights(r);
   if (!result.unsupported || r->partial) code = apply(r, result.pipeline);
   return code == EXIT_DONE ? judging_exit(&r->how, result.verdict) : code;
 }
@@ -391,6 +418,8 @@ static int take(void *user, int o, char *arg) {
     case OPT_DIM:
       if (cli_dims_take(&r->dims, arg)) return EXIT_DONE;
       return cli_usage("--dim expects NAME=N, not \"%s\"", arg);
+    case OPT_FIX_SHAPE:
+      return cli_fixed_take(&r->fixed, o, arg);
     case OPT_UNTIL:
       r->importer = arg;
       return EXIT_DONE;
@@ -416,6 +445,7 @@ int cmd_repair(int argc, char **argv) {
       {"target", required_argument, NULL, OPT_TARGET},
       {"allow", required_argument, NULL, OPT_ALLOW},
       {"dim", required_argument, NULL, OPT_DIM},
+      CLI_SHAPE_OPTION,
       {"partial", no_argument, NULL, OPT_PARTIAL},
       {"check", optional_argument, NULL, OPT_CHECK},
       {"dry-run", no_argument, NULL, OPT_DRY_RUN},
@@ -433,8 +463,8 @@ int cmd_repair(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (!r.target_name && (r.importer == NULL) && (r.check || r.dims.n))
-    return cli_usage("--check and --dim need --target T or --until CMD");
+  if (!r.target_name && (r.importer == NULL) && (r.check || r.dims.n || r.fixed.shapes.n))
+    return cli_usage("--check, --dim and --input-shape need --target T or --until CMD");
   if (argc - optind != (r.dry_run ? 1 : 2) && argc - optind != 2)
     return cli_usage("repair expects a model and an output file: `repair --target T IN OUT`");
   r.in = argv[optind];
@@ -444,10 +474,14 @@ int cmd_repair(int argc, char **argv) {
   r.quiet = r.ctx ? quiet_context(&r.common) : NULL;
   code = EXIT_LIMIT;
   if (r.quiet && surg_context_passes(r.ctx)) {
-    code = r.importer ? run_until(&r) : r.target_name ? run(&r) : mend_only(&r);
+    code = take_shapes(&r);
+    if (code == EXIT_DONE)
+      code = r.importer ? run_until(&r) : r.target_name ? run(&r) : mend_only(&r);
     surg_repair_free(r.found);
   }
   cli_dims_free(&r.dims);
+  cli_fixed_free(&r.fixed);
+  cli_fixed_free_names(&r.names);
   judging_free(&r.how);
   surg_target_free(r.t);
   surg_context_free(r.quiet);

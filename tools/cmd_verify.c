@@ -25,6 +25,7 @@ static const char help[] =
     "  --runs N            seeds for each kind of input (2)\n"
     "  --seed N            the first seed (1)\n"
     "  --dim NAME=N        size of a symbolic dimension (2, then 3, then mixed)\n"
+    CLI_SHAPE_HELP
     "  --input NAME=FILE   give an input (see `onnxsurg run --help`)\n"
     "  --inputs DIR        give inputs from a folder or .npz file\n"
     "  --rtol X, --atol X  tolerances of floats (1e-3, 1e-5)\n"
@@ -207,6 +208,8 @@ static int verify(job *j, const char *a, const char *b) {
   surg_status s = surg_model_load(ctx, a, &j->common.load, &j->m[0]);
   if (s == SURG_OK) s = surg_model_load(ctx, b, &j->common.load, &j->m[1]);
   int code = cli_exit_code(s);
+  for (size_t i = 0; i < 2 && code == EXIT_DONE; i++)
+    code = cli_fixed_apply(ctx, &j->m[i], &j->how.fixed);
   /* A single --engine applies to both sides. */
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, ctx, 0, &j->engines[0]);
   if (code == EXIT_DONE && j->how.n_engines == 2)

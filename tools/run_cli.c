@@ -16,6 +16,7 @@ void cli_run_init(cli_run *r) {
 void cli_run_free(cli_run *r) {
   free(r->inputs);
   cli_dims_free(&r->dims);
+  cli_fixed_free(&r->fixed);
 }
 
 /* --- options --- */
@@ -127,6 +128,8 @@ int cli_run_option(cli_run *r, int option, char *argument) {
     case OPT_SIZE:
       return cli_dims_take(&r->dims, argument) ? EXIT_DONE
                                                : cli_usage("--dim expects NAME=N, such as batch=4");
+    case OPT_FIX_SHAPE:
+      return cli_fixed_take(&r->fixed, option, argument);
     case OPT_INPUT:
       return take_input(r, argument);
     case OPT_INPUTS:

@@ -21,6 +21,7 @@ typedef struct cli_run {
   bool filled;  /* --fill was given: generate inputs that the folder lacks */
   bool bounds;  /* --rtol or --atol was given */
   cli_dims dims;
+  cli_fixed fixed; /* --input-shape */
   cli_pair *inputs;
   size_t n_inputs;
   const char *inputs_dir; /* a folder or an .npz file */
@@ -53,6 +54,7 @@ enum {
       {"max-turns", required_argument, NULL, OPT_MAX_TURNS},                                    \
       {"rtol", required_argument, NULL, OPT_RTOL}, {"atol", required_argument, NULL, OPT_ATOL}, \
       {"ulp", required_argument, NULL, OPT_ULP}, {"dim", required_argument, NULL, OPT_SIZE},    \
+      CLI_SHAPE_OPTION,                                                                         \
       {"input", required_argument, NULL, OPT_INPUT}, {                                          \
     "inputs", required_argument, NULL, OPT_INPUTS                                               \
   }
@@ -65,7 +67,7 @@ enum {
   "  --fill WORD         content of other inputs: random (default), zeros, ones,\n" \
   "                      arange, adversarial\n"                                     \
   "  --seed N            seed of random inputs and random operators (1)\n"          \
-  "  --dim NAME=N        size of a symbolic dimension (2)\n"
+  "  --dim NAME=N        size of a symbolic dimension (2)\n" CLI_SHAPE_HELP
 #define CLI_ENGINE_HELP                                                                \
   "  --engine WORD       builtin (default), or ort: ONNX Runtime, if its library is\n" \
   "                      found\n"                                                      \

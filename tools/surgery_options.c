@@ -88,6 +88,7 @@ static const char help[] =
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
     "       onnxsurg check|repair|doctor|explain|info|cat|ops|passes|rules|run|verify\n"
     "       onnxsurg targets|probe|profile|isolate|reduce|merge   (each has --help)\n"
+    "       onnxsurg mend IN OUT      (repair an invalid model)\n"
     "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"
     "\n"
     "Edits a model and writes it back. Parts that no pass changes keep their bytes.\n"
@@ -160,7 +161,7 @@ static const char help[] =
     "\n"
     "exit codes: 0 success, 1 the model is invalid or a requested change was not\n"
     "made, 2 usage error, 3 file or system error, 4 limit reached or out of memory,\n"
-    "5 internal error or faulty plugin\n";
+    "5 internal error or faulty plugin, 6 support of the target is unknown\n";
 
 /* Options whose argument is stored as given: how, and at which offset of `surgery`. */
 typedef enum keeping { FLAG, TEXT, WORD } keeping;

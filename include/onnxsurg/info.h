@@ -15,6 +15,9 @@ SURG_EXPORT surg_status surg_model_require_weights(surg_model *model, const char
 /* Reports a note with the weights whose elements were asked for and cannot be read, so that an edit
  * was left undone. Nothing if there are none. O(model) */
 SURG_EXPORT void surg_model_note_weights(surg_model *model);
+/* Records in `to` which weights were asked for in `from`, a changed copy of it: by name, in the
+ * main graph. O(weights) */
+SURG_EXPORT void surg_model_learn_weights(surg_model *to, const surg_model *from);
 
 #ifdef __cplusplus
 }

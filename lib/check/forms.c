@@ -193,6 +193,14 @@ static void dft(surg__checker *c, const surg_node *n) {
                       inverse ? "inverse transform" : "transform", inverse ? 2 : 1, last);
 }
 
+/* Checks that a constant step between frames is positive: the number of frames divides by it. */
+static void stft(surg__checker *c, const surg_node *n) {
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
+  int64_t step = 1;
+  if (!scalar(c, n, 1) || !t || surg__read_ints(t, &step, 1) != 1 || step > 0) return;
+  surg__check_wrong(c, n, "input 1 (frame_step) is %" PRId64 ", expected 1 or more", step);
+}
+
 /* --- quantization --- */
 
 static void quantize(surg__checker *c, const surg_node *n) {
@@ -591,6 +599,7 @@ static const struct form {
              {SURG_OP_HammingWindow, 17, window},
              {SURG_OP_BlackmanWindow, 17, window},
              {SURG_OP_DFT, 17, dft},
+             {SURG_OP_STFT, 17, stft},
              {SURG_OP_MelWeightMatrix, 17, mel_weights},
              {SURG_OP_QuantizeLinear, 10, scales},
              {SURG_OP_DequantizeLinear, 10, scales},

@@ -8,8 +8,9 @@
 
 static const surg_attr *list(const surg_node *n, const char *name) {
   const surg_attr *a = surg_node_attr(n, name);
-  return a && !a->ref && (a->kind == SURG_ATTR_INTS || a->kind == SURG_ATTR_FLOATS ||
-                          a->kind == SURG_ATTR_STRINGS)
+  return a && !a->ref &&
+                 (a->kind == SURG_ATTR_INTS || a->kind == SURG_ATTR_FLOATS ||
+                  a->kind == SURG_ATTR_STRINGS)
              ? a
              : NULL;
 }
@@ -44,7 +45,7 @@ static bool is(surg_str s, const char *word) {
 }
 
 static bool mode_known(surg_str s) {
-  static const char *const words[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE", "BRANCH_GT",
+  static const char *const words[] = {"BRANCH_LEQ", "BRANCH_LT",  "BRANCH_GTE",    "BRANCH_GT",
                                       "BRANCH_EQ",  "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF"};
   for (size_t i = 0; i < SURG_COUNT(words); i++)
     if (is(s, words[i])) return true;
@@ -137,12 +138,19 @@ void surg__check_svm(surg__checker *c, const surg_node *n) {
   if (params && params->count && params->count != 3)
     surg__check_wrong(c, n, "length of attribute \"kernel_params\": %" PRIu32 ", expected 3",
                       params->count);
+  const surg_attr *rho = surg_node_attr(n, "rho");
+  if (!rho || (!rho->ref && rho->kind == SURG_ATTR_FLOATS && !rho->count))
+    surg__check_wrong(c, n, "attribute \"rho\" (the constant term) is missing");
   if (n->schema->op != SURG_OP_ml_SVMRegressor || count <= 0) return;
   const uint64_t elements = vectors ? vectors->count : 0;
   if (!elements || elements % (uint64_t)count != 0)
-    surg__check_wrong(c, n, "length of attribute \"support_vectors\": %" PRIu64
-                      ", expected a multiple of n_supports (%" PRId64 ")", elements, count);
+    surg__check_wrong(c, n,
+                      "length of attribute \"support_vectors\": %" PRIu64
+                      ", expected a multiple of n_supports (%" PRId64 ")",
+                      elements, count);
   if (factors && factors->count < (uint64_t)count)
-    surg__check_wrong(c, n, "length of attribute \"coefficients\": %" PRIu32
-                      ", expected n_supports (%" PRId64 ")", factors->count, count);
+    surg__check_wrong(c, n,
+                      "length of attribute \"coefficients\": %" PRIu32
+                      ", expected n_supports (%" PRId64 ")",
+                      factors->count, count);
 }

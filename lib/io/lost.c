@@ -90,3 +90,12 @@ surg_status surg_model_require_weights(surg_model *model, const char *what) {
 void surg_model_note_weights(surg_model *model) {
   if (model) surg__lost_note(model);
 }
+
+void surg_model_learn_weights(surg_model *to, const surg_model *from) {
+  if (!to || !from || to->status != SURG_OK || from->status != SURG_OK) return;
+  for (const surg_value *v = from->graph->first_init; v; v = v->init_next) {
+    if (!v->tensor || !v->tensor->lost || !v->tensor->asked) continue;
+    const surg_value *old = surg_graph_find_value(to->graph, v->name);
+    if (old && old->tensor && old->tensor->lost) old->tensor->asked = true;
+  }
+}

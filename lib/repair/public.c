@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Repairs as public objects (onnxsurg/repair.h). */
+#include <onnxsurg/info.h>
 #include <onnxsurg/repair.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,8 @@ static surg_status search(surg_repair *r, const surg_model *model, const surg__t
   surg__repair *x = &r->search;
   x->verify_each = o->verify_each;
   x->is_nearer = !o->keep_host_nodes;
+  x->lacks = surg_model_require_weights(m, "repair") != SURG_OK;
+  if (x->lacks) surg_context_clear_error(r->ctx);
   x->sizes = &sizes;
   if (r->mended) {
     /* The correction of a wrong declaration does not change the interface. */

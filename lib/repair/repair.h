@@ -86,6 +86,7 @@ typedef struct surg__repair {
   surg__buf pipeline;       /* the changes made; NUL-terminated after the search */
   surg__buf refused;        /* cures that would help with more consent; NUL-terminated after the
                              * search */
+  bool lacks;               /* elements of some weights are not available */
   bool is_nearer;           /* for a target with a host: also reduces the number of nodes on the
                              * host */
   /* For a supported model: nodes on its host now and before this reduction, and nodes in total. */

@@ -3,6 +3,7 @@
  * cure if the target has fewer objections afterwards. */
 #include "repair/repair.h"
 
+#include <onnxsurg/info.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,6 +112,7 @@ static surg_model *try_on(surg__repair *r, const char *text, surg__consent given
   surg_status s =
       copy ? surg__repair_run(r->ctx, &copy, text, given, r->verify_each, needed) : SURG_ENOMEM;
   const bool changed = s == SURG_OK && surg_model_epoch(copy) != epoch;
+  if (copy && r->lacks) surg_model_learn_weights(r->m, copy);
   if (changed) s = surg__repair_count(r->t, copy, after, NULL);
   if (changed && s == SURG_OK) return copy;
   if (s == SURG_ENOMEM) r->failure = s;

@@ -244,6 +244,8 @@ START_TEST(models_are_required_to_be_whole) {
   ck_assert_int_eq(surg_model_require_weights(model, "a test"), SURG_OK);
   surg_model_note_weights(model);
   surg_model_note_weights(NULL);
+  surg_model_learn_weights(model, model);
+  surg_model_learn_weights(NULL, model);
   ck_assert_int_eq(surg_model_require_valid(NULL), SURG_EUSAGE);
   ck_assert_int_eq(surg_model_load_text(ctx, lacks, strlen(lacks), "c", &bad), SURG_EINVALID);
   surg_context_clear_error(ctx);
