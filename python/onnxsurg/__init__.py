@@ -11,16 +11,17 @@ from ._actions import (Target, check, convert, load, parse, repair, run_pipeline
                        targets)
 from ._context import Context
 from ._data import Data
+from ._evaluate import (LayerReport, OutputReport, Session, VerifyReport, run, verify)
 from ._graph import Graph
 from ._lib import lib as _library
 from ._model import Function, Model
 from ._node import AttributeRef, Node
-from ._passes import Option, Pass, register_pass
+from ._passes import Option, Pass, PassInfo, PresetInfo, passes, presets, register_pass
 from ._report import CheckReport, Finding, PassReport, RepairReport, Report
 from ._tensor import Constant, Tensor, Variable
 from ._types import DType, Type
 from .errors import (Erased, Error, FileError, InternalError, InvalidModel, LimitError, NotDone,
-                     NotEqual, NotFound, NotSupported, OutOfMemory, PluginError, Status,
+                     NotFound, NotSupported, OutOfMemory, PluginError, Status,
                      Unsupported, UsageError)
 
 __version__: str = _library.surg_version().decode()

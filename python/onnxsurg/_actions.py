@@ -8,7 +8,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
 from . import _c, errors
 from ._context import Context, decode, encode
 from ._lib import lib
-from ._model import Model, model_of, to_exactness
+from ._model import Model, into_context, model_of, to_exactness
 from ._context import Box
 from ._report import CheckReport, Finding, RepairReport, Verdict, exactness_name
 
@@ -114,9 +114,10 @@ class Target:
         self.context = context or Context()
         self._pointer = None
         out = C.c_void_p()
-        self.context.do(lib.surg_target_open, self.context._pointer, encode(os.fsencode(name)),
-                        C.byref(out))
-        self._pointer = out.value
+        with self.context:
+            self.context.do(lib.surg_target_open, self.context._pointer,
+                            encode(os.fsencode(name)), C.byref(out))
+            self._pointer = out.value
         if isinstance(register, str):
             register = [register]
         for operators in register:
@@ -154,9 +155,7 @@ def _for_target(model: Any, target: Any, register: Sequence[str], loading: Dict[
     """(model, target) in one context. A target that is given by name is opened in the model's."""
     if isinstance(target, Target):
         if isinstance(model, Model):
-            if model.context is not target.context:
-                model = Model.load(model.bytes(), policy='lenient', context=target.context,
-                                   name=model.path)
+            model = into_context(model, target.context, policy='lenient')
         else:
             loading['context'] = target.context
     model = as_model(model, policy='lenient', **loading)
@@ -233,7 +232,7 @@ def repair(model: Any, target: Any = None, *, allow: Optional[str] = None,
     for i, (name, size) in enumerate(given):
         table[i].name, table[i].size = name, size
     o.sizes, o.n_sizes = table, len(given)
-    with context._lock:
+    with context:
         context.prepare_passes()
         out = C.c_void_p()
         context.do(lib.surg_repair_find, model._pointer(), target and target._pointer, C.byref(o),

@@ -4,6 +4,7 @@
 Every call goes through the lock of its context, since one thread at a time may use a context and
 what belongs to it. A finalizer must not wait: what it frees is queued if the lock is in use."""
 import ctypes as C
+import os
 import threading
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -45,13 +46,14 @@ class Context:
     time works in a context, others wait."""
 
     def __init__(self, *, rules: Sequence[str] = (), schemas: Sequence[str] = (),
-                 max_memory: int = 0, max_depth: int = 0):
+                 plugins: Sequence[Any] = (), max_memory: int = 0, max_depth: int = 0):
         self._pointer = None
         self._lock = threading.RLock()
         self._queue: List[Tuple[Callable, Any]] = []
         self._lines: List[str] = []
         self._pending: List[BaseException] = []
         self._known = 0
+        self._interrupted = False  # an object may have been lost: the context is not freed
         self._rules: Dict[str, range] = {}  # text: numbers of its rules
         lines = self._lines  # not self: the callback must not keep the context alive
 
@@ -71,10 +73,16 @@ class Context:
                     b'schema %d' % (i + 1))
         for text in rules:
             self.load_rules(text)
+        for path in plugins:
+            self.load_plugin(path)
+
+    def load_plugin(self, path: Any) -> None:
+        """Loads a plugin (doc/plugin-abi.md); its passes can then be used in pipelines."""
+        self.do(lib.surg_context_load_plugin, self._pointer, encode(os.fsencode(path)))
 
     def __del__(self):
         pointer, self._pointer = self._pointer, None
-        if pointer:
+        if pointer and not self._interrupted:
             self._drain()
             lib.surg_context_free(pointer)
 
@@ -144,7 +152,7 @@ class Context:
             pointer = function(*arguments)
             self._raise_pending()
             if not pointer:
-                raise self.error(_c.surg_status.EINVALID if self._lines else
+                raise self.error(lib.surg_context_error_status(self._pointer) or
                                  _c.surg_status.EUSAGE)
             return pointer
 
@@ -174,6 +182,22 @@ class Context:
                 self._lock.release()
         else:
             self._queue.append((function, pointer))
+
+    def __enter__(self) -> 'Context':
+        """While an object of the library is not owned yet: an exception that is none of the library,
+        such as KeyboardInterrupt, may lose it."""
+        self._lock.acquire()
+        return self
+
+    def __exit__(self, kind, _value, _trace):
+        if kind is not None and not issubclass(kind, Exception):
+            self._interrupted = True
+        self._lock.release()
+
+    def own(self, function, *arguments) -> 'Box':
+        """The model that a function returns."""
+        with self:
+            return Box(self, self.make(function, *arguments))
 
     def take_text(self, pointer) -> str:
         """The text that a function gave, which is freed."""

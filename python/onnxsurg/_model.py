@@ -179,8 +179,7 @@ class Model:
         if ir_version is None:
             ir_version = next(ir for since, ir in IR_OF_OPSET if opset >= since or since == 1)
         context = context or Context()
-        return model_of(Box(context, context.make(lib.surg_model_new, context._pointer, ir_version,
-                                                  opset)))
+        return model_of(context.own(lib.surg_model_new, context._pointer, ir_version, opset))
 
     @staticmethod
     def load(model: Any, *, policy: str = 'strict', external_root: Optional[str] = None,
@@ -200,24 +199,26 @@ class Model:
             external_root=encode(os.fspath(external_root)) if external_root is not None else None,
             no_external=no_external, freeze_inputs=freeze_inputs)
         out = C.c_void_p()
-        if isinstance(model, (str, os.PathLike)):
-            path = os.fsencode(model)
-            context.do(lib.surg_model_load, context._pointer, encode(path), C.byref(options),
-                       C.byref(out))
-        else:
-            data, keep = _bytes_of(model)
-            context.do(lib.surg_model_load_memory, context._pointer, data, len(keep),
-                       encode(name or 'model'), C.byref(options), C.byref(out))
-        return model_of(Box(context, out.value))
+        with context:
+            if isinstance(model, (str, os.PathLike)):
+                path = os.fsencode(model)
+                context.do(lib.surg_model_load, context._pointer, encode(path), C.byref(options),
+                           C.byref(out))
+            else:
+                data, keep = _bytes_of(model)
+                context.do(lib.surg_model_load_memory, context._pointer, data, len(keep),
+                           encode(name or 'model'), C.byref(options), C.byref(out))
+            return model_of(Box(context, out.value))
 
     @staticmethod
     def parse(text: str, name: str = 'text', context: Optional[Context] = None) -> 'Model':
         """Reads a model from ONNX text (doc/text.md)."""
         context = context or Context()
         data, out = encode(text), C.c_void_p()
-        context.do(lib.surg_model_load_text, context._pointer, data, len(data), encode(name),
-                   C.byref(out))
-        return model_of(Box(context, out.value))
+        with context:
+            context.do(lib.surg_model_load_text, context._pointer, data, len(data), encode(name),
+                       C.byref(out))
+            return model_of(Box(context, out.value))
 
     def save(self, path: Any, *, external_data: Optional[str] = None,
              external_threshold: int = 0, fsync: bool = True, keep_defects: bool = False) -> None:
@@ -232,7 +233,7 @@ class Model:
 
     def bytes(self) -> bytes:
         """The model as a file in memory."""
-        with self._box.context._lock:
+        with self._box.context:
             self._ready()
             out, n = C.c_void_p(), C.c_size_t()
             self._do(lib.surg_model_save_memory, C.byref(out), C.byref(n))
@@ -252,7 +253,7 @@ class Model:
 
     def text(self, strict: bool = False) -> str:
         """The model as ONNX text; strict: without the extensions of this project."""
-        with self._box.context._lock:
+        with self._box.context:
             self._ready()
             out, n = C.c_char_p(), C.c_size_t()
             self._do(lib.surg_model_save_text, strict, C.byref(out), C.byref(n))
@@ -264,8 +265,7 @@ class Model:
             self._ready(False)
             if self._box.detached:
                 raise self._detached_error()
-            new = self._make(lib.surg_model_clone)
-            return model_of(Box(self._box.context, new))
+            return model_of(self._box.context.own(lib.surg_model_clone, self._pointer()))
 
     def close(self) -> None:
         """Frees the model now. Its nodes and tensors, and arrays of its weights, must not be used
@@ -443,10 +443,7 @@ class Model:
         connect: names of values of this model to inputs of the other that they replace. prefix: of
         all names of the other one."""
         with self._box.context._lock:
-            if other._box.context is not self._box.context:
-                other = Model.load(other.bytes(), context=self._box.context, name=other.path)
-            else:
-                other = other.copy()  # the library leaves it with its prefix
+            other = into_context(other, self._box.context).copy()  # it is left with the prefix
             self._ready()
             pairs = list((connect or {}).items())
             arrays = [(C.c_char_p * max(len(pairs), 1))(*[encode(p[k]) for p in pairs])
@@ -465,7 +462,8 @@ class Model:
             check_rtol: Optional[float] = None, rewrite_limit: Optional[int] = None,
             timeout: Optional[float] = None, max_memory: int = 0, verify_each: bool = False,
             trust_declared: bool = False, log: Optional[str] = None, map: Optional[str] = None,
-            progress: Optional[Callable[[str], None]] = None, strict: bool = True,
+            progress: Optional[Callable[[str], None]] = None,
+            cancel: Optional[Callable[[], Any]] = None, strict: bool = True,
             _backup: bool = True) -> Report:
         """Runs a pipeline, `fold,prune`, as --pass of the program does, and returns the report. If
         it fails, the exception is raised and the model is as before; nodes and tensors that were
@@ -473,8 +471,9 @@ class Model:
 
         allow: the worst class of rewrites ("exact", "ulp", "rounding", "approx", "lossy"). keep:
         nodes and values to protect (NAME, /regex/ or op=TYPE). dims, ranges: assumptions
-        ("N=1..64", "x=0..1"). check: seeds of inputs on which results are compared. strict: raise
-        NotDone if a request by name was not done."""
+        ("N=1..64", "x=0..1"). check: seeds of inputs on which results are compared. progress: called
+        with the name of each pass before it runs. cancel: asked often; True ends the run with
+        LimitError. strict: raise NotDone if a request by name was not done."""
         context = self._box.context
         with context._lock:
             self._ready()
@@ -484,7 +483,7 @@ class Model:
                 ranges=ranges, skip=skip, check=check, check_each=check_each,
                 check_rtol=check_rtol, rewrite_limit=rewrite_limit, timeout=timeout,
                 max_memory=max_memory, verify_each=verify_each, trust_declared=trust_declared,
-                log=log, map=map, progress=progress)
+                log=log, map=map, progress=progress, cancel=cancel)
             report = self._run(encode(pipeline), options, _backup)
             del alive
         self.report = report
@@ -496,53 +495,65 @@ class Model:
 
     def _run(self, pipeline: bytes, options, backup: bool) -> Report:
         box, context = self._box, self._box.context
-        lent = box.lent
-        spare = context.make(lib.surg_model_clone, box.pointer) if backup or lent else None
-        running = spare if lent else box.pointer
-        handle, report = C.c_void_p(running), C.c_void_p()
-        error = result = None
+        with context:
+            lent, pointer = box.lent, box.pointer
+            spare = context.own(lib.surg_model_clone, pointer) if backup or lent else None
+            handle = C.c_void_p(spare.pointer if lent else pointer)
+            result = None
+            # While the library owns the model, nothing else refers to it: an interruption at any
+            # place leaves a model that is closed, not one that is freed twice.
+            running = spare if lent else box
+            running.close('the model is in use by a run, or the run was interrupted')
+            try:
+                result = self._call_run(handle, pipeline, options)
+            finally:
+                self._settle(box, spare, lent, pointer, handle.value)
+            self._box.unsorted = False
+            return result
+
+    def _call_run(self, handle, pipeline: bytes, options) -> Report:
+        context, report, error = self._box.context, C.c_void_p(), None
         try:
             context.do(lib.surg_run, C.byref(handle), pipeline, C.byref(options), C.byref(report))
         except BaseException as e:
             error = e
+        result = None
         if report.value:
             result = Report(context, report.value, context.messages)
             context.call(lib.surg_run_report_free, report)
-        after = handle.value
-        if lent:
-            # The old model stays with the arrays that refer to it.
-            if error is None:
-                self._adopt(after)
-            elif after:
-                lib.surg_model_free(after)
-        elif after != box.pointer:
-            box.close('the model was replaced by a run' if after else
-                      'a run that failed removed this from its model')
-            if after:
-                self._adopt(after, box)
-                if spare:
-                    lib.surg_model_free(spare)
-            elif spare:
-                self._adopt(spare, box)
-        elif spare:
-            lib.surg_model_free(spare)
         if error is not None:
             if isinstance(error, errors.Error):
                 error.report = result
             raise error
-        self._box.unsorted = False
         return result
 
-    def _adopt(self, pointer: int, old: Optional[Box] = None):
-        """Makes the Model, and its main graph, those of another handle."""
+    def _settle(self, box: Box, spare: Optional[Box], lent: bool, pointer: int,
+                after: Optional[int]) -> None:
+        """Gives the model its handle after a run: `after` is None if the run freed it."""
+        if lent:  # the run used the copy; the old model stays with the arrays that refer to it
+            if after:
+                spare.pointer = after
+                self._adopt(spare)
+            return
+        if after == pointer:
+            box.pointer = pointer
+            return
+        box.close('the model was replaced by a run' if after else
+                  'a run that failed removed this from its model')
+        if after:
+            self._adopt(Box(box.context, after), box)
+        elif spare:
+            self._adopt(spare, box)
+
+    def _adopt(self, new: Box, old: Optional[Box] = None):
+        """Makes the Model, and its main graph, those of another box."""
         old = old or self._box
-        new = Box(old.context, pointer)
         graph = old.wrappers.get('main')
         old.wrappers.pop('model', None)
         self._box = new
         new.wrappers['model'] = self
         if graph is not None:
-            rebind(graph, new, lib.surg_model_graph(pointer))
+            rebind(graph, new, lib.surg_model_graph(new.pointer))
             new.wrappers['main'] = graph
 
     def _clean(self):
@@ -588,6 +599,18 @@ class Model:
         return '<Model %s: %d nodes>' % (self.path, len(self.graph.nodes))
 
 
+def into_context(model: Any, context: Context, **options: Any) -> 'Model':
+    """The model, or a copy of it, in a context."""
+    if not isinstance(model, Model):
+        return Model.load(model, context=context, **options)
+    if model.context is context:
+        return model
+    path, root = model.path, None
+    if os.path.exists(path):
+        root = os.path.dirname(os.path.abspath(path))  # of data files
+    return Model.load(model.bytes(), context=context, name=path, external_root=root, **options)
+
+
 def _bytes_of(model: Any) -> Tuple[Any, Any]:
     """(pointer, object with the bytes) of a model in memory."""
     if isinstance(model, bytes):
@@ -618,7 +641,7 @@ def to_exactness(name: Any) -> int:
 def _run_options(context: Context, *, allow=None, keep=(), keep_weights=False, dims=(), ranges=(),
                  skip=(), check=0, check_each=False, check_rtol=None, rewrite_limit=None,
                  timeout=None, max_memory=0, verify_each=False, trust_declared=False, log=None,
-                 map=None, progress=None):
+                 map=None, progress=None, cancel=None):
     """(options of the library, what must live as long)."""
     o = _c.surg_run_options(size=C.sizeof(_c.surg_run_options))
     if allow is not None:
@@ -636,16 +659,22 @@ def _run_options(context: Context, *, allow=None, keep=(), keep_weights=False, d
     o.timeout_ms = 0 if timeout is None else max(1, int(timeout * 1000))
     o.log_path = encode(os.fspath(log)) if log is not None else None
     o.map_path = encode(os.fspath(map)) if map is not None else None
-    alive = [o]
-    if progress is not None:
-        kind = dict(_c.surg_run_options._fields_)['progress']
+    kinds = dict(_c.surg_run_options._fields_)
 
-        def call(_user, name):
-            try:
-                progress(decode(name))
-            except BaseException as e:  # re-raised after the call
-                context._pending.append(e)
-        callback = kind(call)
-        o.progress = callback
-        alive.append(callback)
-    return o, alive
+    def stop(_user):
+        # An exception ends the run, also KeyboardInterrupt, which arrives here.
+        try:
+            return bool(context._pending or (cancel is not None and cancel()))
+        except BaseException as e:
+            context._pending.append(e)
+            return True
+
+    def call(_user, name):
+        try:
+            progress(decode(name))
+        except BaseException as e:
+            context._pending.append(e)
+    o.cancel = kinds['cancel'](stop)
+    if progress is not None:
+        o.progress = kinds['progress'](call)
+    return o, [o]

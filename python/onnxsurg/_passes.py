@@ -2,15 +2,16 @@
 """Passes in Python: registered under a name, they run in pipelines like the built-in ones."""
 import ctypes as C
 import re
-from typing import Any, Callable, Dict, Optional, Sequence, Union
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _c, errors
-from ._context import Box, contexts, decode, encode, registered_passes
+from ._context import Box, Context, contexts, decode, encode, registered_passes
 from ._graph import Graph
 from ._handle import wrap
 from ._lib import lib
 from ._model import Model, model_of, to_exactness
 from ._node import Node
+from ._report import exactness_name
 from ._tensor import Tensor
 
 _KINDS = {bool: _c.surg_option_kind.BOOL, int: _c.surg_option_kind.INT,
@@ -99,6 +100,59 @@ class Pass:
         self._failed = True
         lib.surg_pass_usage(self._pointer, encode(text))
         raise _PassFailed()
+
+
+class PassInfo(NamedTuple):
+    """A pass. options: (name, kind, default as text, help). plugin: where it comes from; None for
+    a built-in one."""
+    name: str
+    help: str
+    scope: str
+    exactness: str
+    changes_interface: bool
+    options: Tuple[Tuple[str, str, Optional[str], str], ...]
+    plugin: Optional[str]
+
+
+class PresetInfo(NamedTuple):
+    """A preset: a name for a pipeline."""
+    name: str
+    pipeline: str
+    help: str
+
+
+def _registry(context: Optional[Context]) -> Any:
+    context = context or Context()
+    context.prepare_passes()
+    return context, context.make(lib.surg_context_passes, context._pointer)
+
+
+def passes(context: Optional[Context] = None) -> List[PassInfo]:
+    """The passes: built-in ones, those of Python, and those of plugins of the context."""
+    context, registry = _registry(context)
+    out = []
+    for i in range(lib.surg_registry_pass_count(registry)):
+        pointer = lib.surg_registry_pass(registry, i)
+        p = pointer.contents
+        options = tuple(
+            (decode(o.name), _c.surg_option_kind(o.kind).name.lower(), decode(o.fallback),
+             decode(o.help)) for o in (p.options[k] for k in range(p.option_count)))
+        out.append(PassInfo(
+            decode(p.name), decode(p.help), _c.surg_pass_scope(p.scope).name.lower(),
+            exactness_name(p.exactness), p.interface, options,
+            decode(lib.surg_registry_plugin_of(registry, pointer))))
+    return out
+
+
+def presets(context: Optional[Context] = None) -> List[PresetInfo]:
+    """The presets."""
+    context, registry = _registry(context)
+    out: List[PresetInfo] = []
+    while True:
+        p = _c.surg_preset(size=C.sizeof(_c.surg_preset))
+        if lib.surg_registry_preset(registry, len(out), C.byref(p)):
+            return out
+        out.append(PresetInfo(decode(p.name), decode(p.pipeline), decode(p.help)))
 
 
 class _PassFailed(Exception):

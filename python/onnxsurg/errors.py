@@ -109,12 +109,6 @@ class NotSupported(Error):
     report = None
 
 
-class NotEqual(Error):
-    """Two models compute different results. `report` is the comparison."""
-    status = Status.EINVALID
-    report = None
-
-
 _CLASSES = {c.status: c for c in (InvalidModel, UsageError, FileError, LimitError, OutOfMemory,
                                   InternalError, PluginError, Erased, NotFound, Unsupported)}
 

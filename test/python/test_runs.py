@@ -162,6 +162,46 @@ class Runs(Case):
             m.run('fold,prune', progress=stop)
         self.sound(m)
 
+    def test_cancel(self):
+        m = small()
+        before = m.bytes()
+        with self.assertRaises(onnxsurg.Error):
+            m.run('fold,prune,identity', cancel=lambda: True)
+        self.assertEqual(m.bytes(), before)
+        self.assertTrue(m.run('identity', cancel=lambda: False).changed)
+
+        def fails():
+            raise ZeroDivisionError('in cancel')
+        with self.assertRaises(ZeroDivisionError):
+            m.run('fold,prune,identity', cancel=fails)
+        self.sound(m)
+
+    def test_interrupt(self):
+        import signal
+        text = ['<ir_version: 8, opset_import: ["" : 17]>',
+                'g (float[N] x0) => (float[N] x20000) {']
+        text += ['x%d = Abs (x%d)' % (i + 1, i) for i in range(20000)] + ['}']
+        m = onnxsurg.parse('\n'.join(text))
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            with self.assertRaises(KeyboardInterrupt):
+                for _ in range(100):
+                    m.run('simplify,fuse')
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+        self.assertEqual(len(m.graph.nodes) > 0, True)
+
+    def test_listings(self):
+        passes = {p.name: p for p in onnxsurg.passes()}
+        self.assertIn('fold', passes)
+        self.assertEqual(passes['test-rename-relu'].exactness, 'lossy')
+        self.assertEqual(passes['test-rename-relu'].options[1], ('most', 'int', '10', 'most'))
+        self.assertTrue(all(p.help for p in passes.values()))
+        presets = {p.name: p for p in onnxsurg.presets()}
+        self.assertIn('fold', presets['simplify'].pipeline)
+
     def test_rules_and_schemas(self):
         rule = 'rule r { match { y = Relu (x) } emit { y = Abs (x) } }'
         m = onnxsurg.run_pipeline(SMALL_BYTES, 'rewrite{rule=r}', rules=[rule])
