@@ -20,7 +20,7 @@ from ._passes import Option, Pass, PassInfo, PresetInfo, passes, presets, regist
 from ._report import CheckReport, Finding, PassReport, RepairReport, Report
 from ._tensor import Constant, Tensor, Variable
 from ._types import DType, Type
-from .errors import (Erased, Error, FileError, InternalError, InvalidModel, LimitError, NotDone,
+from .errors import (Cancelled, Erased, Error, FileError, InternalError, InvalidModel, LimitError, NotDone,
                      NotFound, NotSupported, OutOfMemory, PluginError, Status,
                      Unsupported, UsageError)
 

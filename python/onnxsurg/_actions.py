@@ -230,7 +230,7 @@ def repair(model: Any, target: Any = None, *, allow: Optional[str] = None,
     given = [(encode(name), int(size)) for name, size in (sizes or {}).items()]
     table = (_c.surg_size * max(len(given), 1))()
     for i, (name, size) in enumerate(given):
-        table[i].name, table[i].size = name, size
+        table[i].size, table[i].name, table[i].value = C.sizeof(_c.surg_size), name, size
     o.sizes, o.n_sizes = table, len(given)
     with context:
         context.prepare_passes()

@@ -65,10 +65,10 @@ class Data(Handle):
 
     @property
     def strings(self) -> Tuple[bytes, ...]:
+        from . import _c
         with self._box.context._lock:
-            texts = self._get(lib.surg_tensor_strings)
-            if not texts:
-                raise errors.Unsupported('onnxsurg: error: the tensor is not one of strings')
+            texts = C.POINTER(_c.surg_str)()
+            self._do(lib.surg_tensor_strings, C.byref(texts))
             return tuple(C.string_at(texts[i].p, texts[i].n) if texts[i].n else b''
                          for i in range(self.size))
 

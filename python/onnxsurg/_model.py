@@ -473,7 +473,7 @@ class Model:
         nodes and values to protect (NAME, /regex/ or op=TYPE). dims, ranges: assumptions
         ("N=1..64", "x=0..1"). check: seeds of inputs on which results are compared. progress: called
         with the name of each pass before it runs. cancel: asked often; True ends the run with
-        LimitError. strict: raise NotDone if a request by name was not done."""
+        Cancelled. strict: raise NotDone if a request by name was not done."""
         context = self._box.context
         with context._lock:
             self._ready()

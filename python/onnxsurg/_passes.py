@@ -139,7 +139,7 @@ def passes(context: Optional[Context] = None) -> List[PassInfo]:
              decode(o.help)) for o in (p.options[k] for k in range(p.option_count)))
         out.append(PassInfo(
             decode(p.name), decode(p.help), _c.surg_pass_scope(p.scope).name.lower(),
-            exactness_name(p.exactness), p.interface, options,
+            exactness_name(p.exactness), p.changes_interface, options,
             decode(lib.surg_registry_plugin_of(registry, pointer))))
     return out
 
@@ -169,6 +169,7 @@ class _Registered:
         table = (_c.surg_option * max(len(options), 1))()
         for i, o in enumerate(options):
             self.texts += [encode(o.name), o.fallback(), encode(o.help)]
+            table[i].size = C.sizeof(_c.surg_option)
             table[i].name, table[i].kind = self.texts[-3], _KINDS[o.kind]
             table[i].fallback, table[i].help = self.texts[-2], self.texts[-1]
         self.table = table
@@ -176,7 +177,7 @@ class _Registered:
         self.struct = _c.surg_pass(
             size=C.sizeof(_c.surg_pass), scope=scope, name=self.texts[0], help=self.texts[1],
             options=table, option_count=len(options), needs=needs, keeps=0, exactness=exactness,
-            interface=interface, run=self.callback, edits=edits)
+            changes_interface=interface, run=self.callback, edits=edits)
 
     def call(self, pointer, graph):
         """Called by the library. No exception leaves it: the run raises it afterwards."""

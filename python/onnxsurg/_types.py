@@ -114,14 +114,15 @@ class Type(NamedTuple):
 
 def dim_at(model: int, pointer: int, i: int) -> Dim:
     """Dimension i of a type of the library."""
-    dim = lib.surg_type_dim(pointer, i)
+    found = lib.surg_type_dim(pointer, i)
+    dim = found.contents
     if dim.value >= 0:
         return dim.value
     if dim.param:
         return decode(dim.param)
     if not dim.expr:
         return None
-    return decode(lib.surg_dim_text(model, dim))
+    return decode(lib.surg_dim_text(model, found))
 
 
 def read_type(model: int, pointer: Optional[int]) -> Optional[Type]:

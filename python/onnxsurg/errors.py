@@ -109,8 +109,14 @@ class NotSupported(Error):
     report = None
 
 
+class Cancelled(Error):
+    """A cancel callback returned True."""
+    status = Status.ECANCELLED
+
+
 _CLASSES = {c.status: c for c in (InvalidModel, UsageError, FileError, LimitError, OutOfMemory,
-                                  InternalError, PluginError, Erased, NotFound, Unsupported)}
+                                  InternalError, PluginError, Erased, NotFound, Unsupported,
+                                  Cancelled)}
 
 
 def error_of(status: int, line: str, messages: Sequence[str] = ()) -> Error:
