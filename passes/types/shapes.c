@@ -7,11 +7,12 @@
  *   before: (float[N,4] x) => (float[N,?] y) { t = Relu (x)   y = Neg (t) }
  *   after:  (float[N,4] x) => (float[N,4] y) <float[N,4] t> { t = Relu (x)   y = Neg (t) }
  *
- * Declarations more specific than the proven type stay. With `expr`, an unknown dimension is
- * written as an expression of the symbols of the inputs (doc/shapes.md): float[N,2] becomes
- * float["2*N",2] after a concatenation. With `unify`, a symbol that no input has is replaced by its
- * proven value; this may rename dimensions of outputs. Functions have value_info from IR version 10
- * on. Needs types. Keeps sorted, types. Exact. */
+ * Declarations more specific than the proven type stay. Types that would make a node fail that need
+ * not run are not written (surg_node_sheltered). With `expr`, an unknown dimension is written as an
+ * expression of the symbols of the inputs (doc/shapes.md): float[N,2] becomes float["2*N",2] after
+ * a concatenation. With `unify`, a symbol that no input has is replaced by its proven value; this
+ * may rename dimensions of outputs. Functions have value_info from IR version 10 on. Needs types.
+ * Keeps sorted, types. Exact. */
 #include "../util/declared.h"
 
 #include <string.h>
@@ -89,12 +90,22 @@ static const surg_type *unified(surg_model *m, const surg_type *t, const surg_ty
   return any ? surg_type_tensor(m, surg_type_dtype(t), dims, surg_type_rank(t)) : t;
 }
 
+/* Whether a node that need not run would fail on the value: engines check the types of all nodes
+ * when they load a model, and reject it once the type is written. */
+static bool sheltered(const surg_value *v) {
+  const surg_node *n = surg_value_producer(v, NULL);
+  if (n) return surg_node_sheltered(n);
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+    if (surg_node_sheltered(surg_use_node(u))) return true;
+  return false;
+}
+
 static surg_pass_result write_one(surg_pass_ctx *p, surg_value *v) {
   surg_model *m = surg_pass_model(p);
   const surg_type *before = NULL;
   bool contradicts = false, input = surg_value_is_input(v);
   bool output = !input && surg_value_is_output(v) && declared_at_output(v, &before);
-  if (!*surg_value_name(v) || (output && !surg_pass_bool(p, "outputs")))
+  if (!*surg_value_name(v) || (output && !surg_pass_bool(p, "outputs")) || sheltered(v))
     return SURG_PASS_UNCHANGED;
   if (!output) before = surg_value_declared_type(v);
   /* An initializer needs no value_info: its tensor has the type. */
@@ -128,7 +139,7 @@ static surg_pass_result clear_strays(surg_pass_ctx *p, surg_graph *g) {
   return SURG_PASS_CHANGED;
 }
 
-static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
+static surg_pass_result one_graph(surg_pass_ctx *p, surg_graph *g) {
   bool clear = surg_pass_bool(p, "clear"), left = false;
   surg_pass_result result = SURG_PASS_UNCHANGED;
   if (!clear && surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION &&
@@ -145,6 +156,20 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   return strays < result ? strays : result;
 }
 
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *none) {
+  surg_model *m = surg_pass_model(p);
+  surg_pass_result result = SURG_PASS_UNCHANGED;
+  (void)none;
+  /* Once: what is sheltered does not depend on what this pass writes. */
+  if (!surg_pass_bool(p, "clear") && surg_model_shelter(m) != SURG_OK) return SURG_PASS_FAILED;
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
+    const surg_pass_result one = one_graph(p, g);
+    if (one < result) result = one;
+    if (one == SURG_PASS_FAILED) return one;
+  }
+  return result;
+}
+
 static const surg_option options[] = {
     SURG_OPTION(BOOL, "clear", NULL, "remove value_info instead"),
     SURG_OPTION(BOOL, "expr", NULL, "write unknown dimensions as expressions of symbols"),
@@ -154,7 +179,7 @@ static const surg_option options[] = {
 
 const surg_pass surg__pass_shapes = {
     .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
+    .scope = SURG_SCOPE_MODEL,
     .name = "shapes",
     .help = "write inferred types and shapes into the model",
     .options = options,
