@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Defects of a lenient load: tests which are cured, accepts what the loader read in their place,
  * and rejects a model with open ones. */
+#include <stdio.h>
+
 #include "io/load.h"
 
 const char *surg__defect_place(surg_model *m, surg__defect *d) {
@@ -241,6 +243,17 @@ static surg_status narrow(surg_model *m, surg_tensor *t) {
   return SURG_OK;
 }
 
+/* Forgets the import that was not read, after the one that was read is accepted (E138). */
+static void settle_imports(surg_model *m, const surg__defect *d) {
+  surg__imports *list = d->function ? &d->function->imports : &m->imports;
+  char start[SURG_LIMIT_NAME_PRINT + 32];
+  for (size_t i = 0; i < list->count; i++) {
+    surg__import *e = &list->items[i];
+    const int n = snprintf(start, sizeof start, "domain %s ", surg__q(m->ctx, e->domain));
+    if (n > 0 && (size_t)n < sizeof start && strncmp(d->text, start, (size_t)n) == 0) e->last = 0;
+  }
+}
+
 surg_status surg_model_accept_finding(surg_model *m, size_t i) {
   if (!m || i >= m->defects.count) return SURG_EUSAGE;
   if (m->status != SURG_OK) return m->status;
@@ -255,6 +268,7 @@ surg_status surg_model_accept_finding(surg_model *m, size_t i) {
     if (d->attr && d->node) d->node->attrs_dirty = true;
   }
   d->cured = true;
+  if (is(d, "E138")) settle_imports(m, d);
   if (d->value && d->node && !d->value->erased) surg__touch_graph(d->value->graph);
   if (d->node && !d->node->erased)
     surg__touch_node(d->node);

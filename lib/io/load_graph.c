@@ -142,7 +142,9 @@ static bool define_input(surg__loader *L, surg_graph *g, const surg__field *f) {
   const char *name = p ? surg__load_intern(L, p->name) : NULL;
   const surg_type *type = name ? surg__load_type(L, p->type) : NULL;
   bool ok = name && L->status == SURG_OK && push_input(L, g, f, name, type);
+  const size_t found = L->m->defects.count, n_in = surg_graph_input_count(g);
   if (ok && g->kind == SURG_GRAPH_MAIN) ok = surg__load_check_interface(L, f->off, type, true);
+  if (ok && n_in) surg__load_own(L, found, surg_graph_input(g, n_in - 1), NULL);
   if (ok) surg__load_check_dims(L, f->off, p->type);
   surg__arena_reset(&L->scratch, mark);
   return ok;

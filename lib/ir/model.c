@@ -162,6 +162,7 @@ static surg_status set_import(surg_model *m, surg__imports *imports, const char 
       *changed |= e->version != version;
       e->dirty |= e->version != version;
       e->version = version;
+      e->last = 0; /* an edit leaves one import */
     }
     imports->items[kept++] = *e;
   }

@@ -2,6 +2,7 @@
 /* Repairs as public objects (onnxsurg/repair.h). */
 #include <onnxsurg/info.h>
 #include <onnxsurg/repair.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +13,15 @@
 #include "repair/verdict.h"
 #include "target/verdict.h"
 
+#define MEND_TEXT 64
+
 struct surg_repair {
   surg_context *ctx;
   surg__repair search;
   surg__repair_counts before, after;
   size_t misread;
   bool mended;
+  char mend[MEND_TEXT]; /* the pass that mends the model, with its options */
 };
 
 /* --- the consent and sizes of options --- */
@@ -37,6 +41,19 @@ static const char *mend_text(surg__consent c) {
   return c.interface ? "mend{interface}" : "mend";
 }
 
+/* Spells the pass for a target: if the import of ONNX's own domain is missing, an opset that the
+ * target supports is preferred. */
+static void spell_mend(surg_repair *r, const surg_model *m, const surg__target *t,
+                       surg__consent given) {
+  int64_t high = 0;
+  for (size_t i = 0; t && i < t->opsets.count; i++)
+    if (!*t->opsets.items[i].name) high = t->opsets.items[i].high;
+  snprintf(r->mend, sizeof r->mend, "%s", mend_text(given));
+  if (high > 0 && high < surg_schema_newest("") && surg_model_opset(m, "") <= 0)
+    snprintf(r->mend, sizeof r->mend, "mend{opset=%lld%s}", (long long)high,
+             given.interface ? ",interface" : "");
+}
+
 /* A copy of the model without its defects: cured exactly if possible, otherwise with the given
  * consent. SURG_EINVALID: defects remain. */
 static surg_status mend(surg_repair *r, const surg_model *m, surg__consent given, bool verify_each,
@@ -46,7 +63,7 @@ static surg_status mend(surg_repair *r, const surg_model *m, surg__consent given
   for (size_t i = 0; i < SURG_COUNT(steps) && s == SURG_EINVALID; i++) {
     *out = surg_model_clone(m);
     if (!*out) return SURG_ENOMEM;
-    s = surg__repair_run(r->ctx, out, mend_text(given), steps[i], verify_each, used);
+    s = surg__repair_run(r->ctx, out, r->mend, steps[i], verify_each, used);
   }
   r->mended = s == SURG_OK && surg_model_epoch(*out) != surg_model_epoch(m);
   return s;
@@ -60,6 +77,7 @@ static surg_status search(surg_repair *r, const surg_model *model, const surg__t
   const surg__sizes sizes = {o->sizes, o->n_sizes};
   surg__consent used = {SURG_EXACT, false};
   surg_model *m = NULL;
+  spell_mend(r, model, t, given);
   surg_status s = mend(r, model, given, o->verify_each, &used, &m);
   if (s != SURG_OK) return s;
   const char *none = surg__repair_no_size(m, &sizes);
@@ -77,7 +95,7 @@ static surg_status search(surg_repair *r, const surg_model *model, const surg__t
   if (r->mended) {
     /* The correction of a wrong declaration does not change the interface. */
     x->used = (surg__consent){used.most, used.interface && given.interface};
-    surg__buf_puts(&x->pipeline, mend_text(given));
+    surg__buf_puts(&x->pipeline, r->mend);
   }
   if (t) {
     s = surg__repair_find(x, &r->before, &r->after);

@@ -10,6 +10,7 @@ typedef struct mending {
   surg_pass_ctx *p;
   surg_model *m;
   const char *family; /* of the running part, for messages */
+  int64_t opset;      /* option: newest opset to import where the import is missing; 0: any */
   bool interface;     /* option: may add and remove model inputs and outputs */
   bool last;          /* last round: parts report remaining defects and the reason */
   bool changed;

@@ -142,13 +142,13 @@ static scope copy_at(const mending *k, const surg_function *f, int64_t v) {
   return (scope){.m = NULL};
 }
 
-/* The newest opset from `least` to v - 1 that all nodes match and that gives some node another
- * meaning than v; 0: none, -1: failure. */
-static int64_t contested(const mending *k, const surg_function *f, int64_t v, int64_t least) {
+/* The newest opset up to `most` that all nodes match and that gives some node another meaning than
+ * v; 0: none, -1: failure. */
+static int64_t contested(const mending *k, const surg_function *f, int64_t v, int64_t most) {
   const scope s = copy_at(k, f, v);
   int64_t other = s.m ? 0 : -1;
-  for (int64_t w = v - 1; w >= least && other == 0; w--)
-    if (!misfit(&s, w) && differing(&s, w)) other = w;
+  for (int64_t w = most; w >= 1 && other == 0; w--)
+    if (w != v && !misfit(&s, w) && differing(&s, w)) other = w;
   surg_model_free(s.m);
   return other;
 }
@@ -202,17 +202,19 @@ static bool missing_and_lacking(mending *k, const scope *s, int64_t most) {
 
 static bool missing(mending *k, const scope *s) {
   const int64_t most = newest_of(surg_model_ir_version(k->m));
-  const int64_t v = next_node(s, NULL) ? newest_fit(s, 1, most) : most;
+  const int64_t wanted = k->opset > 0 && k->opset < most ? k->opset : most;
+  int64_t v = newest_fit(s, 1, wanted);
+  if (!v) v = newest_fit(s, 1, most);
   if (!v) return missing_and_lacking(k, s, most);
-  const int64_t other = contested(k, s->f, v, 1);
+  const int64_t other = contested(k, s->f, v, most);
   if (other < 0) return surg_model_status(k->m) == SURG_OK;
   const surg_exactness e = other ? SURG_APPROX : SURG_EXACT;
   if (!mend_allows(k, e))
     mend_leaves(
         k, NULL,
         "the opset import is missing, and opsets %lld and %lld give the nodes other meanings; "
-        "--allow approx selects the newest of the IR version",
-        (long long)other, (long long)v);
+        "--allow approx selects %lld",
+        (long long)(other < v ? other : v), (long long)(other < v ? v : other), (long long)v);
   return import(k, s, v, e, "the opset import is missing", "has all nodes as they are");
 }
 
