@@ -197,7 +197,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 
 static const surg_option options[] = {
     SURG_OPTION(LIST, "only", NULL, "families of defects to cure (default: all)"),
-    SURG_OPTION(INT, "opset", "0", "newest opset to select where the import is missing (0: any)"),
+    SURG_OPTION(INT, "opset", "0", "newest to import if none is"),
     SURG_OPTION(BOOL, "interface", "false", "may add and remove inputs and outputs"),
 };
 
