@@ -50,7 +50,7 @@ static void spell_mend(surg_repair *r, const surg_model *m, const surg__target *
     if (!*t->opsets.items[i].name) high = t->opsets.items[i].high;
   snprintf(r->mend, sizeof r->mend, "%s", mend_text(given));
   if (high > 0 && high < surg_schema_newest("") && surg_model_opset(m, "") <= 0)
-    snprintf(r->mend, sizeof r->mend, "mend{opset=%lld%s}", (long long)high,
+    snprintf(r->mend, sizeof r->mend, "mend{newest=%lld%s}", (long long)high,
              given.interface ? ",interface" : "");
 }
 

@@ -176,7 +176,7 @@ static bool round_of(mending *k, bool guessing) {
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   mending k = {.p = p,
                .m = surg_pass_model(p),
-               .opset = surg_pass_int(p, "opset"),
+               .opset = surg_pass_int(p, "newest"),
                .interface = surg_pass_bool(p, "interface")};
   surg_pass_result result = SURG_PASS_UNCHANGED;
   (void)unused;
@@ -197,7 +197,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 
 static const surg_option options[] = {
     SURG_OPTION(LIST, "only", NULL, "families of defects to cure (default: all)"),
-    SURG_OPTION(INT, "opset", "0", "newest to import if none is"),
+    SURG_OPTION(INT, "newest", "0", "newest opset to import if none is"),
     SURG_OPTION(BOOL, "interface", "false", "may add and remove inputs and outputs"),
 };
 
