@@ -316,8 +316,8 @@ static int common_option(cli_common *c, int option, const char *argument) {
         return cli_usage("--max-memory expects bytes, such as 512MiB");
       return EXIT_DONE;
     case OPT_MAX_DEPTH:
-      if (!cli_number(argument, &n) || n < 1 || n > SURG_DEPTH_MOST)
-        return cli_usage("--max-depth expects 1 to %u", SURG_DEPTH_MOST);
+      if (!cli_number(argument, &n) || n < 1 || n > CLI_DEPTH_MOST)
+        return cli_usage("--max-depth expects 1 to %u", CLI_DEPTH_MOST);
       c->max_depth = (uint32_t)n;
       return EXIT_DONE;
     case OPT_TIMEOUT:

@@ -32,6 +32,12 @@ int cli_exit_code(surg_status status);
 
 #define CLI_SCHEMAS 32 /* most --schema files */
 
+#ifdef __EMSCRIPTEN__
+#define CLI_DEPTH_MOST 400u /* the stack of WebAssembly cannot grow */
+#else
+#define CLI_DEPTH_MOST SURG_DEPTH_MOST
+#endif
+
 /* Options that every command accepts. */
 typedef struct cli_common {
   bool quiet, json, summary;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry point: selects the command, and turns fatal signals into errors. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli.h"
+
+#ifndef __EMSCRIPTEN__
+#include <pthread.h>
+#endif
 
 #define STACK_PER_LEVEL (64u << 10) /* bytes of stack per nesting level of graphs */
 
@@ -35,9 +38,11 @@ static void fault(int signal) {
 
 /* Runs the handlers on a stack of their own: the fault may be a stack overflow. */
 static void use_signal_stack(void) {
+#ifndef __EMSCRIPTEN__
   static char stack[64 << 10];
   const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
   if (!SURG__SANITIZED) sigaltstack(&alternate, NULL);
+#endif
 }
 
 static void arrange_signals(void) {
@@ -104,6 +109,13 @@ static void run_main(arguments *a) {
   if (a->code < 0) a->code = cmd_surgery(a->argc, a->argv);
 }
 
+#ifdef __EMSCRIPTEN__
+/* There is one thread; its stack fits CLI_DEPTH_MOST levels. */
+static bool in_thread(arguments *a) {
+  run_main(a);
+  return true;
+}
+#else
 static void *run_deep(void *user) {
   use_signal_stack();
   run_main(user);
@@ -116,11 +128,12 @@ static bool in_thread(arguments *a) {
   pthread_attr_t how;
   pthread_t thread;
   if (pthread_attr_init(&how)) return false;
-  const bool done = !pthread_attr_setstacksize(&how, (size_t)SURG_DEPTH_MOST * STACK_PER_LEVEL) &&
+  const bool done = !pthread_attr_setstacksize(&how, (size_t)CLI_DEPTH_MOST * STACK_PER_LEVEL) &&
                     !pthread_create(&thread, &how, run_deep, a) && !pthread_join(thread, NULL);
   pthread_attr_destroy(&how);
   return done;
 }
+#endif
 
 static bool asks_for_depth(int argc, char **argv) {
   static const char option[] = "--max-d";
@@ -136,7 +149,7 @@ int main(int argc, char **argv) {
   if (!asks_for_depth(argc, argv)) {
     run_main(&a);
   } else if (!in_thread(&a)) {
-    fprintf(stderr, "onnxsurg: error: no room for a stack of %u levels\n", SURG_DEPTH_MOST);
+    fprintf(stderr, "onnxsurg: error: no room for a stack of %u levels\n", CLI_DEPTH_MOST);
   }
   return a.code;
 }

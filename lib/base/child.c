@@ -2,11 +2,13 @@
 /* Running commands of the user. */
 #include "base/child.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#if SURG__CHILD
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #define POLL_NS 500000
+#endif
 
 bool surg__child_cancelled(const surg__child *c) {
   return c->cancel && c->cancel(c->cancel_user);
@@ -57,15 +60,20 @@ void surg__child_free(surg__child *c) {
   c->words = NULL;
 }
 
-static void limit(int which, uint64_t value) {
-  struct rlimit l = {.rlim_cur = value, .rlim_max = value};
-  if (value) setrlimit(which, &l);
-}
-
 bool surg__child_takes_many(const surg__child *c) {
   for (size_t i = 0; c->words[i]; i++)
     if (strcmp(c->words[i], "{...}") == 0) return true;
   return false;
+}
+
+int surg__child_run(const surg__child *c, const char *file) {
+  return surg__child_run_on(c, &file, 1, -1, false);
+}
+
+#if SURG__CHILD
+static void limit(int which, uint64_t value) {
+  struct rlimit l = {.rlim_cur = value, .rlim_max = value};
+  if (value) setrlimit(which, &l);
 }
 
 /* The words with the files inserted; NULL without memory. */
@@ -116,10 +124,6 @@ static bool says_too_much(int out) {
   return out >= 0 && fstat(out, &st) == 0 && st.st_size > SURG__CHILD_OUTPUT;
 }
 
-int surg__child_run(const surg__child *c, const char *file) {
-  return surg__child_run_on(c, &file, 1, -1, false);
-}
-
 int surg__child_run_on(const surg__child *c, const char *const *files, size_t n, int out,
                        bool both) {
   pid_t pid = fork();
@@ -142,3 +146,10 @@ int surg__child_run_on(const surg__child *c, const char *const *files, size_t n,
     nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
   }
 }
+#else
+int surg__child_run_on(const surg__child *c, const char *const *files, size_t n, int out,
+                       bool both) {
+  (void)c, (void)files, (void)n, (void)out, (void)both;
+  return -1;
+}
+#endif

@@ -7,6 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Whether this system can run commands; if not, every run fails to start. */
+#ifdef __EMSCRIPTEN__
+#define SURG__CHILD 0
+#else
+#define SURG__CHILD 1
+#endif
 #define SURG__CHILD_LATE 124
 #define SURG__CHILD_OUTPUT \
   (64u << 20) /* bytes of output; more ends the command as a timeout does */

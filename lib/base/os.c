@@ -5,15 +5,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#endif
 
 #include "base/os_fault.h"
 
@@ -72,10 +75,9 @@ static int walk_beneath(int dirfd, const char *path, int flags, int *fd) {
   return err == ELOOP ? EXDEV : err;
 }
 
-int surg__os_open_beneath(int dirfd, const char *path, int *fd) {
-  SURG_SYS_FAULT(EIO);
-  if (path[0] == '/') return EXDEV;
-  int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+#ifdef __linux__
+/* Opens the path with openat2. ENOSYS: the kernel does not have it or denies it. */
+static int open_resolved(int dirfd, const char *path, int flags, int *fd) {
   struct open_how how = {.flags = (unsigned)flags | O_CLOEXEC,
                          .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
   for (int i = 0; i < OPEN_TRIES; i++) {
@@ -87,10 +89,23 @@ int surg__os_open_beneath(int dirfd, const char *path, int *fd) {
     /* EAGAIN: a component was renamed during the lookup, so the kernel cannot guarantee that it is
      * beneath. */
     if (errno == EINTR || errno == EAGAIN) continue;
-    if (errno == ENOSYS || errno == EPERM) return walk_beneath(dirfd, path, flags, fd);
-    return errno;
+    return errno == EPERM ? ENOSYS : errno;
   }
   return EAGAIN;
+}
+#else
+static int open_resolved(int dirfd, const char *path, int flags, int *fd) {
+  (void)dirfd, (void)path, (void)flags, (void)fd;
+  return ENOSYS;
+}
+#endif
+
+int surg__os_open_beneath(int dirfd, const char *path, int *fd) {
+  SURG_SYS_FAULT(EIO);
+  if (path[0] == '/') return EXDEV;
+  const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+  const int err = open_resolved(dirfd, path, flags, fd);
+  return err == ENOSYS ? walk_beneath(dirfd, path, flags, fd) : err;
 }
 
 int surg__os_readlink(int dirfd, const char *path, char *out, size_t cap, size_t *n) {
@@ -207,6 +222,10 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
   *done = 0;
   SURG_SYS_FAULT(EIO);
   if (in_off > INT64_MAX) return EOVERFLOW;
+#ifdef __EMSCRIPTEN__
+  (void)in, (void)out, (void)n; /* no such call: the caller copies with reads and writes */
+  return 0;
+#else
   loff_t off = (loff_t)in_off;
   while (*done < n) {
     uint64_t left = n - *done;
@@ -226,6 +245,7 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
     *done += (uint64_t)r;
   }
   return 0;
+#endif
 }
 
 int surg__os_reserve(size_t n, void **p) {
@@ -241,11 +261,22 @@ void surg__os_release(void *p, size_t n) {
   if (p) munmap(p, n);
 }
 
+/* Fills up to n random bytes; returns their number, or -1. */
+static ssize_t random_bytes(void *p, size_t n) {
+#ifdef __EMSCRIPTEN__
+  const size_t most = 256; /* the most that getentropy accepts */
+  if (n > most) n = most;
+  return getentropy(p, n) == 0 ? (ssize_t)n : -1;
+#else
+  return getrandom(p, n, 0);
+#endif
+}
+
 int surg__os_random(void *p, size_t n) {
   SURG_SYS_FAULT(EIO);
   uint8_t *out = p;
   while (n > 0) {
-    ssize_t r = getrandom(out, n, 0);
+    ssize_t r = random_bytes(out, n);
     if (r < 0 && errno == EINTR) continue;
     if (r < 0) return errno;
     out += r;

@@ -41,6 +41,18 @@ static int create_named(const char *dir, int *fd, char **name) {
   return EEXIST;
 }
 
+#ifdef __EMSCRIPTEN__
+/* Files without a name are not available here. */
+static int create_unnamed(const char *dir, int flags, unsigned mode) {
+  (void)dir, (void)flags, (void)mode;
+  return -1;
+}
+#else
+static int create_unnamed(const char *dir, int flags, unsigned mode) {
+  return open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC | flags, mode);
+}
+#endif
+
 int surg__os_open_write(const char *path, int *fd) {
   SURG_SYS_FAULT(EIO);
   do {
@@ -53,7 +65,7 @@ int surg__os_temp(int *fd) {
   SURG_SYS_FAULT(ENOSPC);
   const char *dir = getenv("TMPDIR");
   if (!dir || !*dir) dir = "/tmp";
-  int r = open(dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+  int r = create_unnamed(dir, O_EXCL, 0600);
   if (r >= 0) {
     *fd = r;
     return 0;
@@ -75,7 +87,7 @@ int surg__os_temp_in(const char *dir, int *fd, char **name) {
   SURG_SYS_FAULT(EACCES);
   *name = NULL;
   if (can_link_unnamed()) {
-    int r = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    int r = create_unnamed(dir, 0, 0666);
     if (r >= 0) {
       *fd = r;
       return 0;

@@ -22,8 +22,12 @@ surg_tensor *surg_tensor_cast(surg_model *m, const surg_tensor *t, int dtype) {
   }
   const size_t in_size = surg__dtype_bits(from) / 8, size = surg__dtype_bits(dtype) / 8;
   assert(in_size > 0 && size > 0);
+  if (count > SIZE_MAX || !surg__mul((size_t)count, size, &bytes)) {
+    surg__fail(m, SURG_ELIMIT);
+    return NULL;
+  }
   uint8_t *in = surg__alloc(m->ctx, PIECE * in_size);
-  uint8_t *out = surg__mul(count, size, &bytes) ? surg__alloc(m->ctx, bytes ? bytes : 1) : NULL;
+  uint8_t *out = surg__alloc(m->ctx, bytes ? bytes : 1);
   surg_status s = in && out ? SURG_OK : surg__alloc_status(m->ctx);
   for (uint64_t at = 0; s == SURG_OK && at < count; at += PIECE) {
     const size_t n = count - at < PIECE ? (size_t)(count - at) : PIECE;

@@ -2,10 +2,10 @@
 /* Loads plugins. The description that a plugin gives of itself is validated first; a rejected
  * plugin leaves no pass registered. Plugins are never unloaded, so that their strings and functions
  * stay valid for the life of the process. */
-#include <dlfcn.h>
 #include <stdlib.h>
 
 #include "base/os.h"
+#include "base/os_dl.h"
 
 #include "pass/internal.h"
 
@@ -37,7 +37,7 @@ static surg_status refuse(surg_context *ctx, const char *path, const char *why) 
 
 /* Reports the text of dlerror(), escaped, without the path at its start. */
 static surg_status refuse_dl(surg_context *ctx, const char *path, const char *file) {
-  const char *why = dlerror();
+  const char *why = surg__os_dl_error();
   size_t n = strlen(file);
   if (!why) why = "unknown error";
   if (strncmp(why, file, n) == 0 && strncmp(why + n, ": ", 2) == 0) why += n + 2;
@@ -136,15 +136,12 @@ static surg_status load(surg_registry *r, const char *path, const char *file) {
   surg_context *ctx = r->ctx;
   surg_status s = check_file(ctx, path);
   if (s) return s;
-#ifdef SURG_STATIC_PROGRAM
-  return refuse(ctx, path, "this program is linked statically, without a dynamic loader");
-#endif
-  void *handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  void *handle = surg__os_dl_open(file);
   if (!handle) return refuse_dl(ctx, path, file);
   for (size_t i = 0; i < r->plugins.count; i++)
     if (r->plugins.items[i].handle == handle) return SURG_OK; /* loaded before */
   entry_fn entry;
-  void *symbol = dlsym(handle, "surg_plugin");
+  void *symbol = surg__os_dl_symbol(handle, "surg_plugin");
   if (!symbol) return refuse(ctx, path, "it has no function surg_plugin");
   memcpy(&entry, &symbol, sizeof entry); /* ISO C has no cast from data to function pointers */
   const plugin_info *info = entry();

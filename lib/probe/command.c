@@ -27,8 +27,10 @@ surg_status surg__command_missing(surg_context *ctx, const surg__child *c) {
   surg__buf_escape(&name, c->words[0], strlen(c->words[0]), SURG_LIMIT_NAME_PRINT);
   surg__buf_putc(&name, 0);
   const surg_status s =
-      surg__error(ctx, SURG_EUSAGE, "onnxsurg", "cannot run %s: is it there, and executable?",
-                  name.failed ? "the command" : name.p);
+      surg__error(ctx, SURG_EUSAGE, "onnxsurg", "cannot run %s: %s",
+                  name.failed ? "the command" : name.p,
+                  SURG__CHILD ? "is it there, and executable?"
+                              : "commands are not available in WebAssembly");
   surg__buf_free(&name);
   return s;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads values from files and from messages. */
+#include <errno.h>
+
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/os.h"
@@ -12,6 +14,7 @@ surg_status surg__file_read(surg_context *ctx, const char *path, uint8_t **bytes
   int why = surg__os_open_read(-1, path, &fd);
   if (why) return surg__error(ctx, SURG_EIO, path, "cannot read: %s", strerror(why));
   why = surg__os_stat_fd(fd, &st);
+  if (!why && st.regular && st.size >= SIZE_MAX) why = EFBIG;
   uint8_t *p = !why && st.regular ? surg__alloc(ctx, (size_t)st.size + 1) : NULL;
   if (p) why = surg__os_pread(fd, p, (size_t)st.size, 0);
   surg__os_close(fd);

@@ -3,13 +3,13 @@
 #include "run/ort.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/context.h"
 #include "base/os.h"
+#include "base/os_dl.h"
 #include "ir/ir.h"
 
 #define FATAL 4 /* log level of the runtime: its messages are also returned in a status */
@@ -37,13 +37,12 @@ static surg_status find_library(surg_context *ctx, const char *path, void **out)
   static const char *const names[] = {"libonnxruntime.so", "libonnxruntime.so.1"};
   surg__stat st;
   char text[SURG__ORT_WHY];
-#ifdef SURG_STATIC_PROGRAM
-  return refuse(ctx, path ? path : "ONNX Runtime",
-                "cannot be loaded: this program is linked statically");
-#endif
+  if (!SURG__OS_DL)
+    return surg__error(ctx, SURG_EUSAGE, path ? path : "onnxsurg",
+                       "ONNX Runtime is not available: %s", surg__os_dl_error());
   if (!path) {
     for (size_t i = 0; i < SURG_COUNT(names) && !*out; i++)
-      *out = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+      *out = surg__os_dl_open(names[i]);
     return *out ? SURG_OK : refuse(ctx, NULL, "ONNX Runtime is not found");
   }
   const int e = surg__os_stat(path, &st); /* dlopen would block on a FIFO */
@@ -52,12 +51,12 @@ static surg_status find_library(surg_context *ctx, const char *path, void **out)
   surg__buf b;
   surg__buf_init(&b, ctx);
   surg__buf_printf(&b, "%s%s", strchr(path, '/') ? "" : "./", path);
-  if (!b.failed) *out = dlopen(b.p, RTLD_NOW | RTLD_LOCAL);
+  if (!b.failed) *out = surg__os_dl_open(b.p);
   const bool failed = b.failed;
   surg__buf_free(&b);
   if (failed) return surg__oom(ctx, path);
   if (*out) return SURG_OK;
-  const char *why = dlerror();
+  const char *why = surg__os_dl_error();
   snprintf(text, sizeof text, "is no library that loads: %s", why ? why : "");
   return refuse(ctx, path, text);
 }
@@ -67,7 +66,7 @@ surg_status surg__ort_open(surg_context *ctx, const char *path, surg__ort **out)
   surg_status s = find_library(ctx, path, &library);
   if (s != SURG_OK) return s;
   const surg__ort_base *(*get_base)(void);
-  void *symbol = dlsym(library, "OrtGetApiBase");
+  void *symbol = surg__os_dl_symbol(library, "OrtGetApiBase");
   if (!symbol) return refuse(ctx, path, "is no ONNX Runtime: it has no function OrtGetApiBase");
   memcpy(&get_base, &symbol, sizeof get_base); /* ISO C has no cast from data to function
                                                 * pointers */

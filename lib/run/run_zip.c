@@ -117,6 +117,7 @@ static surg_status read_member(const zip *z, const member *m, surg__array *out) 
   const uint8_t *from = bytes_of(z, m);
   if (!from) return broken(z);
   if (m->flags & 1) return bad(z, "is encrypted");
+  if (m->size >= SIZE_MAX) return bad(z, "is too large for the memory of this system");
   if (m->method == METHOD_STORED)
     return m->packed == m->size ? surg__npy_read(z->ctx, z->path, from, (size_t)m->size, out)
                                 : broken(z);

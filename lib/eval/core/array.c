@@ -21,6 +21,7 @@ static surg_status read_elements(surg_context *ctx, surg__arena *arena, const su
   uint64_t stored;
   size_t unpacked;
   if (!surg__dtype_bytes(out->dtype, out->count, &stored) || stored > SIZE_MAX ||
+      out->count > SIZE_MAX ||
       !surg__mul((size_t)out->count, surg__dtype_unpacked(out->dtype), &unpacked)) {
     return SURG_ELIMIT;
   }

@@ -5,6 +5,8 @@
 #include "eval/core/eval.h"
 #include "eval/core/value.h"
 
+#define MOST_UNPACKED 16 /* bytes of an element in memory: complex128, surg_str */
+
 /* Bytes of an output in stored form, so that the limit agrees with sizes in the saved model;
  * strings count by their handles. */
 static bool stored_bytes(int dtype, uint64_t count, uint64_t *out) {
@@ -21,6 +23,7 @@ static surg__kstatus describe(surg_kctx *k, uint32_t i, int dtype, const int64_t
     if (dims[d] < 0) return surg__k_invalid(k, "a dimension of the result is negative");
   }
   if (!surg__dims_product(dims, rank, &count)) return SURG__K_BUDGET;
+  if (count > SIZE_MAX / MOST_UNPACKED) return SURG__K_BUDGET; /* on systems of 32 bits */
   if (!stored_bytes(dtype, count, &bytes)) return SURG__K_BUDGET;
   if (!surg__add_u64(k->bytes, bytes, &bytes) || bytes > k->max_bytes) return SURG__K_BUDGET;
   int64_t *copy = surg__k_scratch(k, rank, sizeof *copy);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared libraries. Where there are none (WebAssembly, a static program), every open fails with that
+ * reason. */
+#ifndef SURG_OS_DL_H
+#define SURG_OS_DL_H
+
+#if defined(__EMSCRIPTEN__) || defined(SURG_STATIC_PROGRAM)
+#define SURG__OS_DL 0
+#else
+#define SURG__OS_DL 1
+#endif
+
+/* Loads a library with its own symbols resolved at once. NULL: see surg__os_dl_error. */
+void *surg__os_dl_open(const char *file);
+void *surg__os_dl_symbol(void *library, const char *name); /* NULL: it has no such symbol */
+/* Why the last call failed; NULL if it did not. Valid until the next call. */
+const char *surg__os_dl_error(void);
+
+#endif
