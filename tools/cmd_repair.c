@@ -88,6 +88,13 @@ static void print_objection(void *user, const surg_objection *o) {
     fprintf(stderr, "  %s: %s\n", o->where, o->text);
 }
 
+static void list_objection(void *user, const surg_objection *o) {
+  json_t *list = user;
+  if (o->verdict == SURG_UNSUPPORTED && json_array_size(list) < SHOWN)
+    json_array_append_new(list, json_pack("{s:o,s:o}", "where", cli_text_json(o->where), "text",
+                                          cli_text_json(o->text)));
+}
+
 static void print_misread(void *user, const surg_objection *o) {
   printing *p = user;
   if (o->misread && p->misread++ < SHOWN) fprintf(stderr, "  %s: %s\n", o->where, o->text);
@@ -109,11 +116,22 @@ static void tell_misread(const repairing *r, const surg_repair_result *x) {
 
 static void tell_json(const repairing *r, const surg_repair_result *x) {
   const char *host = surg_target_host(r->t);
+  char with[64];
+  consent_spell(with, sizeof with, (repair_consent){x->wanted, x->wanted_interface});
   json_t *all =
       json_pack("{s:i,s:s,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target", surg_target_name(r->t),
                 "verdict", surg_verdict_name(x->verdict), "pipeline", x->pipeline, "before",
                 (json_int_t)x->unsupported_before, "after", (json_int_t)x->unsupported, "unknown",
                 (json_int_t)x->unknown, "misread", (json_int_t)x->misread);
+  json_object_set_new(all, "exactness", json_string(surg_exactness_name(x->used)));
+  json_object_set_new(all, "interface", json_boolean(x->used_interface));
+  if (x->unsupported) {
+    json_t *remain = json_array();
+    surg_target_judge(r->t, surg_repair_model(r->found), list_objection, remain, NULL);
+    json_object_set_new(all, "remain", remain);
+    json_object_set_new(all, "would_help", cli_text_json(x->refused));
+    json_object_set_new(all, "consent", json_string(x->refused[0] ? with : ""));
+  }
   if (host && !x->unsupported)
     json_object_set_new(
         all, "on_cpu",

@@ -63,7 +63,7 @@ const tests = {
     assert.equal(r.code, 0, r.stderr);
     assert.deepEqual(Object.keys(r.files), ['sub/out.onnx']);
     const again = await command(['cat', '-'], {}, { stdin: r.files['sub/out.onnx'] });
-    assert.match(again.stdout, /HardSwish/);
+    assert.match(again.stdout, /Clip/);
   },
   async 'errors of a command are a result'() {
     const r = await command(['--no-such-option']);
@@ -77,23 +77,23 @@ const tests = {
     assert.equal((await surg.check(new Uint8Array(100))).findings[0].code, 'E100');
   },
   async 'simplify, verify and text'() {
-    const model = await load((await example('hardswish'))['m.onnx']);
+    const model = await load((await example('tiny_cnn'))['m.onnx']);
     const { model: small, report } = await model.simplify();
+    assert.equal(report.run.exactness, 'exact');
     assert.ok(report.after.nodes < report.before.nodes);
     assert.equal((await small.info()).nodes, report.after.nodes);
     assert.ok((await model.verify(small)).same);
-    assert.match(await small.text(), /HardSwish/);
-    const other = (await model.apply('remove-op{op=Clip}')).model;
+    assert.match(await small.text(), /Conv/);
+    const other = (await model.apply('remove-op{op=Relu}')).model;
     assert.equal((await model.verify(other)).same, false);
   },
   async 'options become options of the program'() {
-    const model = await load((await example('tiny_cnn'))['m.onnx']);
-    const symbol = model.info().then((i) => i.inputs[0].type.match(/[a-zA-Z_]\w*(?=[,\]])/)?.[0]);
-    const { model: fixed } = await model.simplify({ dim: { [await symbol]: 3 }, exactOnly: true });
+    const model = await load((await example('hardswish'))['m.onnx']);
+    const { model: fixed } = await model.simplify({ dim: { N: 3 }, exactOnly: true });
     assert.match((await fixed.info()).inputs[0].type, /\[3,/);
   },
   async 'repair for an engine'() {
-    const model = await load((await example('layer_norm'))['m.onnx']);
+    const model = await load((await example('tiny_cnn'))['m.onnx']);
     assert.equal((await model.check({ target: 'opencv-4.6' })).target.verdict, 'unsupported');
     const { model: repaired, report } = await model.repair('opencv-4.6');
     assert.equal(report.verdict, 'supported');
@@ -107,10 +107,10 @@ const tests = {
     const source = '<ir_version: 8, opset_import: ["" : 17, "own" : 1]> ' +
       'g (float[2] x) => (float[2] y) { y = own.Mystery (x) }';
     const made = await command(['--pass', 'prune', 'a.onnxtxt', 'a.onnx'], { 'a.onnxtxt': source });
-    const { model, messages } =
+    const { model, report } =
       await (await load(made.files['a.onnx'])).repair('onnxruntime-1.14', { allow: 'lossy' });
     assert.equal(model, null);
-    assert.match(messages, /Mystery/);
+    assert.match(report.remain[0].where, /Mystery/);
   },
   async 'external data'() {
     const { 'm.onnx': model, ...data } =
@@ -148,7 +148,7 @@ const tests = {
     const source = '<ir_version: 8, opset_import: ["" : 17]> g (int64[1] s) => (float[N] y) ' +
       '{ y = ConstantOfShape (s) }';
     const files = { 'a.onnxtxt': source, 'in.npy': npy([50000000n]) };
-    const args = ['run', '--input', 's=in.npy', '--stats', 'a.onnxtxt'];
+    const args = ['run', '--input', 's=in.npy', 'a.onnxtxt'];
     const small = await command(args, files, { memory: 32 << 20 });
     assert.equal(small.code, 4, small.stderr);
     assert.match(small.stderr, /memory/);

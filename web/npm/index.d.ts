@@ -86,6 +86,11 @@ export interface Repaired {
   verdict: 'supported' | 'unsupported' | 'unknown';
   /** The passes that were run: `model.apply(pipeline)` runs them again. */
   pipeline: string;
+  exactness: 'exact' | 'ulp' | 'rounding' | 'approx' | 'lossy';
+  /** If something remains unsupported: what, and the pipeline that would help with consent. */
+  remain?: Array<{ where: string; text: string }>;
+  would_help?: string;
+  consent?: string;
   /** Objections of the target before and after. */
   before: number;
   after: number;
@@ -129,7 +134,7 @@ export class Model {
   convert(opset: number, options?: Options): Promise<Change<Edited>>;
   /**
    * Makes an engine support the model, or without a target mends an invalid model. If something
-   * unsupported remains, `model` is null and `messages` lists what.
+   * unsupported remains, `model` is null and `remain` of the report lists what.
    */
   repair(target?: string | null, options?: Options): Promise<Change<Repaired, Model | null>>;
 }
