@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared libraries. Where there are none (WebAssembly, a static program), every open fails with that
- * reason. */
+/* Shared libraries. Where there are none (WebAssembly, a static program), every open fails with
+ * that reason. */
 #ifndef SURG_OS_DL_H
 #define SURG_OS_DL_H
 
