@@ -6,6 +6,7 @@
 #include <getopt.h>
 #include <jansson.h>
 #include <onnxsurg/context.h>
+#include <onnxsurg/info.h>
 #include <onnxsurg/names.h>
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/repair.h>
@@ -247,8 +248,9 @@ typedef struct cli_stats {
   size_t nodes; /* including subgraphs and functions */
   size_t subgraphs, functions, initializers;
   uint64_t parameters, weight_bytes; /* of initializers and constants */
-  cli_op_count *ops;                 /* by count, then name; owns its strings */
+  cli_op_count *ops;                 /* by count, then name */
   size_t op_count;
+  surg_stats *counts; /* owns the strings */
 } cli_stats;
 bool cli_stats_of(const surg_model *m, cli_stats *out);
 void cli_stats_free(cli_stats *s);

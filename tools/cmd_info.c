@@ -29,7 +29,7 @@ typedef struct request {
   const char *dims[MOST_DIMS];
   size_t dim_count;
   const char *target_name;
-  surg__target *target;
+  surg_target *target;
 } request;
 
 enum { OPT_TOP = OPT_OWN, OPT_VALUES, OPT_DIM, OPT_TARGET };
@@ -39,6 +39,13 @@ static surg_status assume(surg_model *m, const request *r) {
   for (size_t i = 0; i < r->dim_count && s == SURG_OK; i++)
     s = surg_model_assume_dim(m, r->dims[i]);
   return s;
+}
+
+static surg_status gather(info_facts *f) {
+  surg_status s = surg_info_new(f->m, &f->info);
+  f->sum.size = sizeof f->sum;
+  if (s == SURG_OK) s = surg_info_get(f->info, &f->sum);
+  return s == SURG_OK && !cli_stats_of(f->m, &f->stats) ? SURG_ENOMEM : s;
 }
 
 /* Summarizes one model. `title`: print its name first. */
@@ -52,8 +59,7 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
   surg_status s = surg_model_load(ctx, path, &lenient, &f.m);
   if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) f.bytes = (uint64_t)st.st_size;
   if (s == SURG_OK) s = assume(f.m, r);
-  if (s == SURG_OK) s = surg_model_infer(f.m);
-  if (s == SURG_OK) s = info_gather(&f);
+  if (s == SURG_OK) s = gather(&f);
   if (s == SURG_OK && r->common.json) {
     info_print_json(&f, r->top, title);
   } else if (s == SURG_OK) {
@@ -67,7 +73,8 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
     cli_no_memory();
   }
   if (s == SURG_OK && cli_out_of_memory(ctx)) s = SURG_ENOMEM;
-  info_free(&f);
+  cli_stats_free(&f.stats);
+  surg_info_free(f.info);
   surg_model_free(f.m);
   return cli_exit_code(s);
 }
@@ -113,7 +120,7 @@ int cmd_info(int argc, char **argv) {
     int c = inform(ctx, &r, argv[i], argc - optind > 1);
     if (c > code) code = c;
   }
-  surg__target_free(r.target);
+  surg_target_free(r.target);
   surg_context_free(ctx);
   return cli_flush(code);
 }

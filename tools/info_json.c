@@ -4,43 +4,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check/check.h"
 #include "info.h"
 
 static json_t *number(uint64_t n) {
   return n <= INT64_MAX ? json_integer((json_int_t)n) : json_real((double)n);
 }
 
-static json_t *buf_json(surg__buf *b) {
-  surg__buf_putc(b, 0);
-  json_t *j = cli_text_json(b->failed || !b->p ? "?" : b->p);
-  surg__buf_free(b);
-  return j;
-}
-
-/* An integer, or an expression as text. */
-static json_t *amount_json(const info_facts *f, surg__amount a) {
-  if (!a.expr) return json_integer((json_int_t)a.k);
-  surg__buf b;
-  surg__buf_init(&b, f->ctx);
-  surg__expr_print(&b, a.expr);
-  return buf_json(&b);
+/* An integer, or an expression as text; null if it is not known. */
+static json_t *amount_json(const info_facts *f, surg_dim a) {
+  if (a.value >= 0) return json_integer((json_int_t)a.value);
+  const char *text = a.expr ? surg_dim_text(f->m, &a) : NULL;
+  return text ? cli_text_json(text) : json_null();
 }
 
 /* A sum as an integer or expression; null if it is too large to represent. */
-static json_t *sum_json(const info_facts *f, const surg__poly *sum) {
-  if (sum->bad) return json_null();
-  surg__amount a = {sum->k, NULL};
-  if (!sum->n) return amount_json(f, a);
-  a.expr = surg__poly_expr(sum->args[0]->set, sum);
-  return a.expr ? amount_json(f, a) : json_null();
+static json_t *sum_json(const info_facts *f, bool flops) {
+  surg_dim sum;
+  return surg_info_total(f->info, flops, &sum) == SURG_OK ? amount_json(f, sum) : json_null();
 }
 
 static json_t *type_json(surg_context *ctx, const surg_type *t) {
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  surg__check_put_type(&b, t);
-  return buf_json(&b);
+  char *text = NULL;
+  json_t *j = cli_text_json(surg_type_text(ctx, t, &text) == SURG_OK ? text : "?");
+  surg_context_free_bytes(ctx, text);
+  return j;
 }
 
 static json_t *interface_json(const info_facts *f, bool output) {
@@ -71,11 +58,12 @@ static json_t *imports_json(const surg_model *m) {
 static json_t *weights_json(const info_facts *f) {
   json_t *j = json_object();
   for (int d = 0; d < SURG_DTYPE_COUNT; d++) {
-    if (!f->weights[d].tensors) continue;
+    surg_info_weights w = {.size = sizeof w};
+    if (surg_info_weights_of(f->info, d, &w) != SURG_OK) continue;
     json_t *e = json_object();
-    json_object_set_new(e, "tensors", number(f->weights[d].tensors));
-    json_object_set_new(e, "parameters", number(f->weights[d].parameters));
-    json_object_set_new(e, "bytes", number(f->weights[d].bytes));
+    json_object_set_new(e, "tensors", number(w.tensors));
+    json_object_set_new(e, "parameters", number(w.parameters));
+    json_object_set_new(e, "bytes", number(w.bytes));
     json_object_set_new(j, surg_dtype_name(d), e);
   }
   return j;
@@ -95,47 +83,52 @@ static json_t *node_json(const surg_node *n) {
   return n ? cli_text_json(surg_node_where(n)) : json_null();
 }
 
+static json_t *one_floor_json(const info_facts *f, const surg_info_floor_of *x) {
+  const surg_schema *schema;
+  char *why = NULL;
+  json_t *e = json_object();
+  const surg_status s = surg_node_oldest(x->node, &schema, &why);
+  json_object_set_new(e, "opset", json_integer((json_int_t)x->opset));
+  json_object_set_new(e, "node", node_json(x->node));
+  json_object_set_new(e, "why", cli_text_json(s == SURG_OK ? why : "?"));
+  surg_context_free_bytes(f->ctx, why);
+  return e;
+}
+
 static json_t *floor_json(const info_facts *f) {
   json_t *j = json_object(), *opsets = json_object();
-  for (size_t i = 0; i < f->floor_count; i++) {
-    const info_floor *x = &f->floors[i];
-    json_t *e = json_object();
-    surg__buf why;
-    surg__buf_init(&why, f->ctx);
-    surg__node_oldest(x->node, &why);
-    json_object_set_new(e, "opset", json_integer(x->opset));
-    json_object_set_new(e, "node", node_json(x->node));
-    json_object_set_new(e, "why", buf_json(&why));
-    json_object_set_new(opsets, x->domain, e);
-  }
+  surg_info_floor_of x = {.size = sizeof x};
+  for (size_t i = 0; surg_info_floor(f->info, i, &x) == SURG_OK; i++)
+    json_object_set_new(opsets, x.domain, one_floor_json(f, &x));
   json_object_set_new(j, "opsets", opsets);
-  json_object_set_new(j, "ir_version", json_integer((json_int_t)f->ir_floor));
-  json_object_set_new(j, "ir_why", *f->ir_what ? cli_text_json(f->ir_what) : json_null());
+  json_object_set_new(j, "ir_version", json_integer((json_int_t)f->sum.ir_floor));
+  json_object_set_new(j, "ir_why", *f->sum.ir_why ? cli_text_json(f->sum.ir_why) : json_null());
   return j;
 }
 
 static json_t *uncounted_json(const info_facts *f) {
   json_t *j = json_object();
-  json_object_set_new(j, "size_unknown", number(f->size_unknown));
-  json_object_set_new(j, "operator_unknown", number(f->operator_unknown));
-  json_object_set_new(j, "calls", number(f->calls_unknown));
+  json_object_set_new(j, "size_unknown", number(f->sum.size_unknown));
+  json_object_set_new(j, "operator_unknown", number(f->sum.operator_unknown));
+  json_object_set_new(j, "calls", number(f->sum.calls_unknown));
   return j;
 }
 
 static json_t *peak_json(const info_facts *f) {
   json_t *j = json_object();
-  json_object_set_new(j, "bytes", number(f->peak.bytes));
-  json_object_set_new(j, "node", node_json(f->peak.node));
-  json_object_set_new(j, "unknown_values", number(f->peak.unknown));
+  json_object_set_new(j, "bytes", number(f->sum.peak_bytes));
+  json_object_set_new(j, "node", node_json(f->sum.peak_node));
+  json_object_set_new(j, "unknown_values", number(f->sum.peak_unknown));
   return j;
 }
 
-static json_t *files_json(const surg_model *m) {
+static json_t *files_json(const info_facts *f) {
   json_t *list = json_array();
-  for (const surg__datafile *d = m->files; d; d = d->next) {
+  surg_info_data d = {.size = sizeof d};
+  for (size_t i = 0; surg_info_file(f->info, i, &d) == SURG_OK; i++) {
     json_t *e = json_object();
-    json_object_set_new(e, "name", cli_text_json(d->location));
-    json_object_set_new(e, "bytes", d->absent ? json_null() : number(d->size));
+    json_object_set_new(e, "name", cli_text_json(d.location));
+    json_object_set_new(e, "bytes", d.absent ? json_null() : number(d.bytes));
     json_array_append_new(list, e);
   }
   return list;
@@ -143,14 +136,14 @@ static json_t *files_json(const surg_model *m) {
 
 static json_t *top_json(const info_facts *f, size_t top) {
   json_t *list = json_array();
-  for (size_t i = 0; i < f->cost_count && i < top; i++) {
-    const info_cost *c = &f->costs[i];
+  surg_info_node c = {.size = sizeof c};
+  for (size_t i = 0; i < top && surg_info_cost(f->info, i, &c) == SURG_OK; i++) {
     json_t *e = json_object();
-    json_object_set_new(e, "node", node_json(c->node));
-    json_object_set_new(e, "name", cli_text_json(surg_node_name(c->node)));
-    json_object_set_new(e, "op", cli_text_json(surg_node_op_type(c->node)));
-    json_object_set_new(e, "macs", amount_json(f, c->macs));
-    json_object_set_new(e, "flops", amount_json(f, c->flops));
+    json_object_set_new(e, "node", node_json(c.node));
+    json_object_set_new(e, "name", cli_text_json(surg_node_name(c.node)));
+    json_object_set_new(e, "op", cli_text_json(surg_node_op_type(c.node)));
+    json_object_set_new(e, "macs", amount_json(f, c.macs));
+    json_object_set_new(e, "flops", amount_json(f, c.flops));
     json_array_append_new(list, e);
   }
   return list;
@@ -161,13 +154,13 @@ static json_t *top_json(const info_facts *f, size_t top) {
 #define FLUSH_BYTES (64u << 10)
 
 typedef struct writer {
-  surg__buf b;
+  cli_text b;
   bool one_line; /* drop newlines and indentation; JSON strings contain no newline */
   bool indent;   /* inside indentation */
 } writer;
 
 static void flush(writer *w, size_t at) {
-  surg__buf *b = &w->b;
+  cli_text *b = &w->b;
   if (b->n < at || !b->p) return;
   size_t n = w->one_line ? 0 : b->n;
   for (size_t i = 0; w->one_line && i < b->n; i++) {
@@ -175,93 +168,116 @@ static void flush(writer *w, size_t at) {
     if (!w->indent) b->p[n++] = b->p[i];
   }
   fwrite(b->p, 1, n, stdout);
-  b->n = 0;
+  cli_text_cut(b, 0);
 }
 
-static void put_text(surg__buf *b, const char *key, const char *text) {
-  surg__buf_printf(b, "\"%s\": ", key);
-  surg__buf_json(b, text, strlen(text));
+static void put_text(cli_text *b, const char *key, const char *text) {
+  cli_text_printf(b, "\"%s\": ", key);
+  cli_text_json_string(b, text);
+}
+
+/* A graph and its number in the list. */
+typedef struct numbered {
+  const surg_graph *graph;
+  size_t number;
+} numbered;
+
+static int by_graph(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t)((const numbered *)a)->graph;
+  const uintptr_t y = (uintptr_t)((const numbered *)b)->graph;
+  return x < y ? -1 : x > y;
+}
+
+/* The graphs of a model sorted by address, to find the number of one; NULL: out of memory. */
+static numbered *number_graphs(const surg_model *m, size_t *n) {
+  *n = 0;
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) ++*n;
+  numbered *all = calloc(*n + 1, sizeof *all);
+  size_t i = 0;
+  for (const surg_graph *g = NULL; all && (g = surg_model_next_graph(m, g)); i++)
+    all[i] = (numbered){g, i};
+  if (all) qsort(all, *n, sizeof *all, by_graph);
+  return all;
 }
 
 static void put_graphs(writer *w, const info_facts *f) {
-  surg__buf *b = &w->b;
+  cli_text *b = &w->b;
   static const char *const kinds[] = {[SURG_GRAPH_MAIN] = "main",
                                       [SURG_GRAPH_SUBGRAPH] = "subgraph",
                                       [SURG_GRAPH_FUNCTION] = "function"};
   _Static_assert(CLI_COUNT(kinds) == SURG_GRAPH_FUNCTION + 1, "a word for each kind");
-  size_t i = 0;
-  for (surg_graph *g = f->m->graph; g; g = g->next) g->work = (void *)(uintptr_t)i++;
-  surg__buf_puts(b, ",\n  \"graphs\": [");
-  for (surg_graph *g = f->m->graph; g; g = g->next) {
-    const surg_graph *parent = surg_graph_parent(g);
-    surg__buf_printf(b, "%s\n    {\"kind\": \"%s\", ", g == f->m->graph ? "" : ",",
-                     kinds[surg_graph_get_kind(g)]);
+  size_t n, i = 0;
+  numbered *all = number_graphs(f->m, &n);
+  if (!all) cli_text_fail(b);
+  cli_text_puts(b, ",\n  \"graphs\": [");
+  for (surg_graph *g = NULL; all && (g = surg_model_next_graph(f->m, g)); i++) {
+    const numbered key = {.graph = surg_graph_parent(g)};
+    const numbered *parent = key.graph ? bsearch(&key, all, n, sizeof *all, by_graph) : NULL;
+    cli_text_printf(b, "%s\n    {\"kind\": \"%s\", ", i ? "," : "", kinds[surg_graph_get_kind(g)]);
     put_text(b, "name", surg_graph_name(g));
-    surg__buf_printf(b, ", \"nodes\": %zu, \"parent\": ", surg_graph_node_count(g));
+    cli_text_printf(b, ", \"nodes\": %zu, \"parent\": ", surg_graph_node_count(g));
     if (parent)
-      surg__buf_printf(b, "%zu}", (size_t)(uintptr_t)parent->work);
+      cli_text_printf(b, "%zu}", parent->number);
     else
-      surg__buf_puts(b, "null}");
+      cli_text_puts(b, "null}");
     flush(w, FLUSH_BYTES);
   }
-  for (surg_graph *g = f->m->graph; g; g = g->next) g->work = NULL;
-  surg__buf_puts(b, "\n  ]");
+  free(all);
+  cli_text_puts(b, "\n  ]");
 }
 
-static void put_shape(surg__buf *b, const surg_type *t) {
+static void put_shape(cli_text *b, surg_model *m, const surg_type *t) {
   if (!t || !surg_type_has_rank(t)) {
-    surg__buf_puts(b, "null");
+    cli_text_puts(b, "null");
     return;
   }
-  surg__buf_putc(b, '[');
+  cli_text_putc(b, '[');
   for (size_t i = 0; i < surg_type_rank(t); i++) {
     const surg_dim d = *surg_type_dim(t, i);
-    if (i) surg__buf_puts(b, ", ");
-    const char *text = d.value < 0 && (d.param || d.expr) ? surg_dim_text(t->model, &d) : NULL;
+    if (i) cli_text_puts(b, ", ");
+    const char *text = d.value < 0 && (d.param || d.expr) ? surg_dim_text(m, &d) : NULL;
     if (d.value >= 0)
-      surg__buf_printf(b, "%lld", (long long)d.value);
+      cli_text_printf(b, "%lld", (long long)d.value);
     else if (text)
-      surg__buf_json(b, text, strlen(text));
+      cli_text_json_string(b, text);
     else
-      surg__buf_puts(b, "null");
+      cli_text_puts(b, "null");
   }
-  surg__buf_putc(b, ']');
+  cli_text_putc(b, ']');
 }
 
-static void put_value(surg__buf *b, const surg_value *v, size_t graph) {
+static void put_value(cli_text *b, surg_model *m, const surg_value *v, size_t graph) {
   const surg_type *t = surg_value_type(v);
   if (!t) t = surg_value_declared_type(v);
   const surg_type_kind kind = t ? surg_type_get_kind(t) : SURG_TYPE_UNKNOWN;
   const char *dtype = kind == SURG_TYPE_TENSOR ? surg_dtype_name(surg_type_dtype(t)) : NULL;
-  surg__buf_putc(b, '{');
+  cli_text_putc(b, '{');
   put_text(b, "name", surg_value_name(v));
-  surg__buf_printf(b, ", \"graph\": %zu, \"dtype\": %s%s%s, \"shape\": ", graph, dtype ? "\"" : "",
-                   dtype ? dtype : "null", dtype ? "\"" : "");
-  put_shape(b, kind == SURG_TYPE_TENSOR ? t : NULL);
+  cli_text_printf(b, ", \"graph\": %zu, \"dtype\": %s%s%s, \"shape\": ", graph, dtype ? "\"" : "",
+                  dtype ? dtype : "null", dtype ? "\"" : "");
+  put_shape(b, m, kind == SURG_TYPE_TENSOR ? t : NULL);
   if (kind != SURG_TYPE_TENSOR && kind != SURG_TYPE_UNKNOWN) {
-    surg__buf type;
-    surg__buf_init(&type, b->ctx);
-    surg__check_put_type(&type, t);
-    surg__buf_putc(&type, 0);
-    surg__buf_puts(b, ", ");
-    put_text(b, "type", type.failed ? "?" : type.p);
-    surg__buf_free(&type);
+    cli_text type = {0};
+    cli_text_type(&type, surg_model_context(m), t);
+    cli_text_puts(b, ", ");
+    put_text(b, "type", type.failed ? "?" : cli_text_of(&type));
+    cli_text_free(&type);
   }
-  surg__buf_putc(b, '}');
+  cli_text_putc(b, '}');
 }
 
 static void put_values(writer *w, const info_facts *f) {
-  surg__buf *b = &w->b;
+  cli_text *b = &w->b;
   size_t graph = 0, n = 0;
-  surg__buf_puts(b, ",\n  \"values\": [");
+  cli_text_puts(b, ",\n  \"values\": [");
   for (surg_graph *g = NULL; (g = surg_model_next_graph(f->m, g)); graph++)
     for (surg_value *v = NULL; (v = surg_graph_next_value(g, v));) {
       if (!*surg_value_name(v)) continue;
-      surg__buf_puts(b, n++ ? ",\n    " : "\n    ");
-      put_value(b, v, graph);
+      cli_text_puts(b, n++ ? ",\n    " : "\n    ");
+      put_value(b, f->m, v, graph);
       flush(w, FLUSH_BYTES);
     }
-  surg__buf_puts(b, "\n  ]\n}\n");
+  cli_text_puts(b, "\n  ]\n}\n");
   flush(w, 0);
 }
 
@@ -278,7 +294,7 @@ void info_print_json(const info_facts *f, size_t top, bool one_line) {
     json_object_set_new(
         j, "target",
         json_pack(
-            "{s:s,s:o}", "name", f->target->name, "opsets",
+            "{s:s,s:o}", "name", surg_target_name(f->target), "opsets",
             low <= high ? json_pack("[I,I]", (json_int_t)low, (json_int_t)high) : json_null()));
   }
   json_object_set_new(j, "inputs", interface_json(f, false));
@@ -293,28 +309,27 @@ void info_print_json(const info_facts *f, size_t top, bool one_line) {
   json_object_set_new(j, "parameters", number(f->stats.parameters));
   json_object_set_new(j, "weight_bytes", number(f->stats.weight_bytes));
   json_object_set_new(j, "weights", weights_json(f));
-  json_object_set_new(j, "macs", sum_json(f, &f->macs));
-  json_object_set_new(j, "flops", sum_json(f, &f->flops));
+  json_object_set_new(j, "macs", sum_json(f, false));
+  json_object_set_new(j, "flops", sum_json(f, true));
   json_object_set_new(j, "uncounted", uncounted_json(f));
   json_object_set_new(j, "peak", peak_json(f));
   json_object_set_new(j, "bytes", number(f->bytes));
-  json_object_set_new(j, "external_files", files_json(f->m));
+  json_object_set_new(j, "external_files", files_json(f));
   json_object_set_new(j, "absent",
-                      json_pack("{s:o, s:o}", "tensors", number(f->absent.tensors), "bytes",
-                                number(f->absent.bytes)));
+                      json_pack("{s:o, s:o}", "tensors", number(f->sum.absent_tensors), "bytes",
+                                number(f->sum.absent_bytes)));
   const size_t open = surg_model_open_findings(f->m);
   if (open) json_object_set_new(j, "errors", number(open));
   if (top) json_object_set_new(j, "top", top_json(f, top));
   char *text = json_dumps(j, JSON_INDENT(2));
   json_decref(j);
   writer w = {.one_line = one_line};
-  surg__buf_init(&w.b, f->ctx);
   /* Drop the final "}": more members follow. */
   const size_t n = text ? strlen(text) : 0;
-  if (n > 2) surg__buf_put(&w.b, text, n - 2);
+  if (n > 2) cli_text_put(&w.b, text, n - 2);
   free(text);
   put_graphs(&w, f);
   put_values(&w, f);
-  surg__buf_free(&w.b);
+  cli_text_free(&w.b);
   if (one_line) putchar('\n');
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts the nodes, weights and operators of a model. */
+/* Counts of a model for summaries, and numbers as text. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
-#include "schema/schema.h"
 
 int cli_by_operator(const void *a, const void *b) {
   const cli_op_count *x = a, *y = b;
@@ -12,86 +11,36 @@ int cli_by_operator(const void *a, const void *b) {
   return c ? c : strcmp(x->domain, y->domain);
 }
 
-static int by_count(const void *a, const void *b) {
-  const cli_op_count *x = a, *y = b;
-  if (x->count != y->count) return x->count < y->count ? 1 : -1;
-  return cli_by_operator(a, b);
-}
-
-static void add_tensor(cli_stats *s, const surg_tensor *t) {
-  if (!t) return;
-  s->parameters += surg_tensor_count(t);
-  s->weight_bytes += surg_tensor_bytes(t);
-}
-
-/* Merges equal operators of a list sorted by operator, and copies their strings. */
-static bool merge(cli_stats *s, size_t n) {
-  size_t out = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (out && cli_by_operator(&s->ops[out - 1], &s->ops[i]) == 0) {
-      s->ops[out - 1].count++;
-    } else {
-      s->ops[out++] = s->ops[i];
-    }
-  }
-  for (size_t i = 0; i < out; i++) {
-    s->ops[i].op = strdup(s->ops[i].op);
-    s->ops[i].domain = strdup(s->ops[i].domain);
-    s->op_count = i + 1;
-    if (!s->ops[i].op || !s->ops[i].domain) return false;
-  }
+/* Copies the operators into an array that the caller may sort. */
+static bool copy_ops(cli_stats *s, size_t n) {
+  s->ops = calloc(n + 1, sizeof *s->ops);
+  if (!s->ops) return false;
+  surg_stats_op_count op = {.size = sizeof op};
+  for (; surg_stats_op(s->counts, s->op_count, &op) == SURG_OK; s->op_count++)
+    s->ops[s->op_count] =
+        (cli_op_count){op.domain, op.op, op.count, (surg_op_class)op.op_class, op.control};
   return true;
-}
-
-/* The class of a node's operator. An invalid node is resolved as a custom operator; here a
- * standard operator counts as standard even if the node is invalid. */
-static surg_op_class class_of(const surg_node *n, const char *domain) {
-  const surg_op_class class = surg_node_class(n);
-  const int64_t opset = surg_graph_opset(surg_node_graph(n), domain);
-  const bool known = class == SURG_OP_CLASS_CUSTOM && opset &&
-                     surg_schema_find(domain, surg_node_op_type(n), opset);
-  return known ? SURG_OP_CLASS_BUILTIN : class;
 }
 
 bool cli_stats_of(const surg_model *m, cli_stats *s) {
-  *s = (cli_stats){.functions = surg_model_function_count(m)};
-  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
-    s->nodes += surg_graph_node_count(g);
-    s->subgraphs += surg_graph_get_kind(g) == SURG_GRAPH_SUBGRAPH;
-    s->initializers += surg_graph_initializer_count(g);
-    for (surg_value *v = NULL; (v = surg_graph_next_initializer(g, v));)
-      add_tensor(s, surg_value_initializer(v));
-  }
-  s->ops = calloc(s->nodes + 1, sizeof *s->ops);
-  if (!s->ops) return false;
-  size_t n = 0;
-  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
-    for (surg_node *node = surg_graph_first_node(g); node && n < s->nodes;
-         node = surg_node_next(node)) {
-      const char *domain = surg_node_domain(node);
-      if (strcmp(domain, "ai.onnx") == 0) domain = "";
-      const surg_schema *schema = surg_node_schema(node);
-      s->ops[n++] = (cli_op_count){domain, surg_node_op_type(node), 1, class_of(node, domain),
-                                   schema && schema->flags & SURG__OP_CONTROL_FLOW};
-      if (surg_node_op(node) == SURG_OP_Constant)
-        add_tensor(s, surg_attr_tensor(surg_node_attr(node, "value"), 0));
-    }
-  }
-  qsort(s->ops, n, sizeof *s->ops, cli_by_operator);
-  if (!merge(s, n)) {
-    cli_stats_free(s);
-    return false;
-  }
-  qsort(s->ops, s->op_count, sizeof *s->ops, by_count);
-  return true;
+  surg_stats_summary sum = {.size = sizeof sum};
+  *s = (cli_stats){0};
+  if (surg_stats_new(m, &s->counts) != SURG_OK) return false;
+  surg_stats_get(s->counts, &sum);
+  s->nodes = sum.nodes;
+  s->subgraphs = sum.subgraphs;
+  s->functions = sum.functions;
+  s->initializers = sum.initializers;
+  s->parameters = sum.parameters;
+  s->weight_bytes = sum.weight_bytes;
+  if (copy_ops(s, sum.ops)) return true;
+  cli_stats_free(s);
+  return false;
 }
 
 void cli_stats_free(cli_stats *s) {
-  for (size_t i = 0; i < s->op_count; i++) {
-    free((char *)(uintptr_t)s->ops[i].op);
-    free((char *)(uintptr_t)s->ops[i].domain);
-  }
   free(s->ops);
+  surg_stats_free(s->counts);
   *s = (cli_stats){0};
 }
 

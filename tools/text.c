@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text that grows, escaping, word wrap. */
-#include "text.h"
+#include "cli.h"
 
+#include <jansson.h>
 #include <onnxsurg/names.h>
+#include <onnxsurg/onnxsurg.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -70,6 +72,31 @@ void cli_text_escape(cli_text *t, const char *s, size_t max) {
   if (!room(t, length)) return;
   surg_text_escape(s, n, max, t->p + t->n, length + 1);
   t->n += length;
+}
+
+void cli_text_type(cli_text *t, surg_context *ctx, const surg_type *type) {
+  char *text = NULL;
+  const surg_status s = surg_type_text(ctx, type, &text);
+  cli_text_take(t, ctx, s, text);
+}
+
+void cli_text_json_string(cli_text *t, const char *s) {
+  size_t n = 0;
+  while (s[n] >= ' ' && s[n] < 127 && s[n] != '"' && s[n] != '\\') n++;
+  if (!s[n]) { /* plain, as nearly all names are */
+    cli_text_putc(t, '"');
+    cli_text_put(t, s, n);
+    cli_text_putc(t, '"');
+    return;
+  }
+  json_t *j = cli_text_json(s);
+  char *text = j ? json_dumps(j, JSON_ENCODE_ANY) : NULL;
+  if (text)
+    cli_text_puts(t, text);
+  else
+    cli_text_fail(t);
+  free(text);
+  json_decref(j);
 }
 
 const char *cli_text_of(const cli_text *t) {

@@ -24,6 +24,12 @@ void cli_text_escape(cli_text *t, const char *s, size_t max);
 #define cli_text_take(t, ctx, status, text)                             \
   ((status) == SURG_OK ? cli_text_puts((t), (text)) : cli_text_fail(t), \
    surg_context_free_bytes((ctx), (text)))
+/* Appends a type as messages spell it. */
+struct surg_context;
+struct surg_type;
+void cli_text_type(cli_text *t, struct surg_context *ctx, const struct surg_type *type);
+/* Appends a JSON string. */
+void cli_text_json_string(cli_text *t, const char *s);
 /* Sets `failed`. */
 void cli_text_fail(cli_text *t);
 /* The text so far; "" if it is empty or memory ran out. */

@@ -73,6 +73,12 @@ SURG_EXPORT const char *surg_target_source(const surg_target *t);
 /* The name of the target that runs the nodes this one does not, such as a CPU; NULL: there is none.
  */
 SURG_EXPORT const char *surg_target_host(const surg_target *t);
+/* The opsets of a domain that it supports, from *low to *high; INT64_MIN, INT64_MAX: no limit.
+ * False: it does not state them. */
+SURG_EXPORT bool surg_target_opset(const surg_target *t, const char *domain, int64_t *low,
+                                   int64_t *high);
+/* The IR versions that it supports, as surg_target_opset. */
+SURG_EXPORT bool surg_target_ir(const surg_target *t, int64_t *low, int64_t *high);
 /* States that operators of a domain ("com.acme"), or one of them ("com.acme:Foo"), are registered
  * with the engine. The text is copied. SURG_EUSAGE: it is neither. */
 SURG_EXPORT surg_status surg_target_register(surg_target *t, const char *operators);

@@ -74,6 +74,28 @@ const char *surg_target_host(const surg_target *t) {
   return t && t->host ? t->host->name : NULL;
 }
 
+bool surg_target_opset(const surg_target *t, const char *domain, int64_t *low, int64_t *high) {
+  bool stated = false;
+  if (!t || !domain || !low || !high) return false;
+  *low = INT64_MIN;
+  *high = INT64_MAX;
+  for (size_t i = 0; i < t->opsets.count; i++) {
+    const surg__tspan *w = &t->opsets.items[i];
+    if (strcmp(w->name, domain) != 0) continue;
+    stated = true;
+    if (w->low > *low) *low = w->low;
+    if (w->high < *high) *high = w->high;
+  }
+  return stated;
+}
+
+bool surg_target_ir(const surg_target *t, int64_t *low, int64_t *high) {
+  if (!t || !low || !high) return false;
+  *low = t->ir.low;
+  *high = t->ir.high;
+  return *low != INT64_MIN || *high != INT64_MAX;
+}
+
 surg_status surg_target_register(surg_target *t, const char *operators) {
   const size_t n = operators ? strlen(operators) : 0;
   if (!t || !n || operators[0] == ':' || operators[n - 1] == ':') return SURG_EUSAGE;
