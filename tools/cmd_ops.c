@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg ops [NAME[@OPSET]]`: lists operators. `ops --new-since N IN`: lists the nodes of a
  * model that require a newer opset. */
-#include <onnxsurg/names.h>
+#include <onnxsurg/schema.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/base.h"
 #include "cli.h"
-#include "measure/measure.h"
 #include "ops.h"
 
 static const char help[] =
@@ -22,11 +20,19 @@ static const char help[] =
     "                 that are not valid in opset N of their domain, and why\n"
     "  --json         print JSON (doc/ops.md)\n";
 
+/* The last version of operator `op`, which may be the one that removes it. */
+static const surg_schema *last(int op) {
+  size_t n = 0;
+  while (surg_schema_version(op, n)) n++;
+  return n ? surg_schema_version(op, n - 1) : NULL;
+}
+
 /* The newest version of operator `op` that is not deprecated. */
 static const surg_schema *newest(int op) {
-  size_t n;
-  const surg_schema *v = surg__schema_versions(op, &n);
-  return surg_schema_deprecated(&v[n - 1]) && n > 1 ? &v[n - 2] : &v[n - 1];
+  const surg_schema *v, *found = surg_schema_version(op, 0);
+  for (size_t i = 1; (v = surg_schema_version(op, i)); i++)
+    if (!surg_schema_deprecated(v)) found = v;
+  return found;
 }
 
 static const char *domain_name(const char *domain) {
@@ -37,41 +43,44 @@ static const char *domain_name(const char *domain) {
 
 static int by_domain_and_name(const void *a, const void *b) {
   const surg_schema *x = *(const surg_schema *const *)a, *y = *(const surg_schema *const *)b;
-  const int c = strcmp(x->domain, y->domain);
-  return c ? c : strcmp(x->name, y->name);
+  const int c = strcmp(surg_schema_domain(x), surg_schema_domain(y));
+  return c ? c : strcmp(surg_schema_name(x), surg_schema_name(y));
 }
 
 /* Prints `Name  1 7 13 14`. The last version may be the one that removes the operator. */
 static void put_row(const surg_schema *s, int width) {
-  size_t n;
-  const surg_schema *v = surg__schema_versions(s->op, &n);
-  printf("  %-*s ", width, s->name);
-  for (size_t i = 0; i < n; i++)
-    printf(" %s%d", i + 1 == n && surg_schema_deprecated(&v[i]) ? "until " : "", v[i].since);
+  const surg_schema *v, *end = last(surg_schema_op(s));
+  printf("  %-*s ", width, surg_schema_name(s));
+  for (size_t i = 0; (v = surg_schema_version(surg_schema_op(s), i)); i++)
+    printf(" %s%d", v == end && surg_schema_deprecated(v) ? "until " : "", surg_schema_since(v));
   putchar('\n');
 }
 
 static void print_list(const surg_schema **list, size_t n) {
   int width = 0;
-  for (size_t i = 0; i < n; i++)
-    if ((int)strlen(list[i]->name) > width) width = (int)strlen(list[i]->name);
   for (size_t i = 0; i < n; i++) {
-    if (i == 0 || strcmp(list[i]->domain, list[i - 1]->domain) != 0)
-      printf("%s, through opset %lld\n", domain_name(list[i]->domain),
-             (long long)surg_schema_newest(list[i]->domain));
+    const int w = (int)strlen(surg_schema_name(list[i]));
+    if (w > width) width = w;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const char *domain = surg_schema_domain(list[i]);
+    if (i == 0 || strcmp(domain, surg_schema_domain(list[i - 1])) != 0)
+      printf("%s, through opset %lld\n", domain_name(domain),
+             (long long)surg_schema_newest(domain));
     put_row(list[i], width);
   }
 }
 
 static json_t *row_json(const surg_schema *s) {
   json_t *e = json_object(), *since = json_array();
-  size_t n;
-  const surg_schema *v = surg__schema_versions(s->op, &n);
-  for (size_t i = 0; i < n; i++) json_array_append_new(since, json_integer(v[i].since));
-  json_object_set_new(e, "domain", json_string(s->domain));
-  json_object_set_new(e, "name", json_string(s->name));
+  const int op = surg_schema_op(s);
+  const surg_schema *v;
+  for (size_t i = 0; (v = surg_schema_version(op, i)); i++)
+    json_array_append_new(since, json_integer(surg_schema_since(v)));
+  json_object_set_new(e, "domain", json_string(surg_schema_domain(s)));
+  json_object_set_new(e, "name", json_string(surg_schema_name(s)));
   json_object_set_new(e, "since", since);
-  json_object_set_new(e, "deprecated", json_boolean(surg_schema_deprecated(&v[n - 1])));
+  json_object_set_new(e, "deprecated", json_boolean(surg_schema_deprecated(last(op))));
   return e;
 }
 
@@ -97,7 +106,7 @@ static bool holds(const char *name, const char *part) {
 static size_t domain_length(const char *name) {
   size_t best = 0;
   for (int op = 1; op < SURG_OP_COUNT; op++) {
-    const char *domain = domain_name(newest(op)->domain);
+    const char *domain = domain_name(surg_schema_domain(newest(op)));
     const size_t n = strlen(domain);
     if (strncmp(name, domain, n) == 0 && name[n] == '.' && n > best) best = n;
   }
@@ -113,11 +122,11 @@ static size_t select_ops(const char *name, const surg_schema **out, bool *exact)
     size_t n = 0;
     for (int op = 1; op < SURG_OP_COUNT; op++) {
       const surg_schema *s = newest(op);
-      const char *domain = domain_name(s->domain);
+      const char *domain = domain_name(surg_schema_domain(s));
       if (skip && (strlen(domain) != skip || strncmp(domain, name, skip) != 0)) continue;
-      if (!word || (way == 0   ? strcmp(s->name, word) == 0
-                    : way == 1 ? strcasecmp(s->name, word) == 0
-                               : holds(s->name, word)))
+      if (!word || (way == 0   ? strcmp(surg_schema_name(s), word) == 0
+                    : way == 1 ? strcasecmp(surg_schema_name(s), word) == 0
+                               : holds(surg_schema_name(s), word)))
         out[n++] = s;
     }
     /* A name without a domain means the ONNX operator: drop the contrib operators, which have
@@ -131,11 +140,11 @@ static size_t select_ops(const char *name, const surg_schema **out, bool *exact)
 
 static const char *op_at(const void *list, size_t i) {
   (void)list;
-  return newest((int)i + 1)->name;
+  return surg_schema_name(newest((int)i + 1));
 }
 
 static int unknown_name(const char *name) {
-  const char *near = surg__nearest(name, "", SURG_OP_COUNT - 1, op_at);
+  const char *near = surg_nearest_name(name, "", SURG_OP_COUNT - 1, op_at);
   fprintf(stderr, "onnxsurg: error: no operator ");
   cli_put(stderr, name);
   if (near) fprintf(stderr, ": did you mean %s?", near);
@@ -145,17 +154,18 @@ static int unknown_name(const char *name) {
 
 static int show_one(surg_context *ctx, const surg_schema *s, const char *opset, bool json) {
   uint64_t n = 0;
-  if (opset && !cli_number(opset, &n)) return cli_usage("an opset is a number: %s@17", s->name);
+  if (opset && !cli_number(opset, &n))
+    return cli_usage("an opset is a number: %s@17", surg_schema_name(s));
   if (opset) {
-    const surg_schema *then = surg_schema_find(s->domain, s->name, n > INT32_MAX ? -1 : (int64_t)n);
+    const surg_schema *then = surg_schema_find(surg_schema_domain(s), surg_schema_name(s),
+                                               n > INT32_MAX ? -1 : (int64_t)n);
     if (!then || surg_schema_deprecated(then)) {
-      fprintf(stderr, "onnxsurg: error: %s is no operator of %s opset ", s->name,
-              domain_name(s->domain));
+      fprintf(stderr, "onnxsurg: error: %s is no operator of %s opset ", surg_schema_name(s),
+              domain_name(surg_schema_domain(s)));
       cli_put(stderr, opset);
-      size_t count;
       fprintf(stderr, ": it came with %d, the newest opset is %lld\n",
-              surg__schema_versions(s->op, &count)->since,
-              (long long)surg_schema_newest(s->domain));
+              surg_schema_since(surg_schema_version(surg_schema_op(s), 0)),
+              (long long)surg_schema_newest(surg_schema_domain(s)));
       return EXIT_USAGE;
     }
     s = then;
@@ -201,26 +211,27 @@ static void put_need(needs *x, const surg_node *n, const surg_schema *s, const c
   const char *where = surg_node_where(n);
   x->found++;
   if (!x->nodes) {
-    printf("%s: needs %s opset %d: %s\n", where, domain_name(s->domain), s->since, why);
+    printf("%s: needs %s opset %d: %s\n", where, domain_name(surg_schema_domain(s)),
+           surg_schema_since(s), why);
     return;
   }
   json_t *e = json_object();
   json_object_set_new(e, "node", cli_text_json(where));
-  json_object_set_new(e, "domain", json_string(s->domain));
-  json_object_set_new(e, "op", json_string(s->name));
-  json_object_set_new(e, "opset", json_integer(s->since));
+  json_object_set_new(e, "domain", json_string(surg_schema_domain(s)));
+  json_object_set_new(e, "op", json_string(surg_schema_name(s)));
+  json_object_set_new(e, "opset", json_integer(surg_schema_since(s)));
   json_object_set_new(e, "why", cli_text_json(why));
   json_array_append_new(x->nodes, e);
 }
 
 static void look_at(needs *x, const surg_node *n) {
-  surg__buf why;
-  surg__buf_init(&why, x->ctx);
-  const surg_schema *s = surg__node_oldest(n, &why);
-  surg__buf_putc(&why, 0);
-  if (s && !*s->domain && s->since > x->floor) x->floor = s->since;
-  if (s && s->since > x->opset) put_need(x, n, s, why.failed ? "something" : why.p);
-  surg__buf_free(&why);
+  const surg_schema *s = NULL;
+  char *why = NULL;
+  surg_node_oldest(n, &s, &why);
+  const int since = s ? surg_schema_since(s) : 0;
+  if (s && !*surg_schema_domain(s) && since > x->floor) x->floor = since;
+  if (s && since > x->opset) put_need(x, n, s, why ? why : "something");
+  surg_context_free_bytes(x->ctx, why);
 }
 
 static int new_since(surg_context *ctx, const cli_common *common, const char *path, int64_t opset) {
@@ -270,7 +281,7 @@ int cmd_ops(int argc, char **argv) {
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
   code = since ? new_since(ctx, &common, argv[optind], (int64_t)since)
-                   : show(ctx, argv[optind], common.json);
+               : show(ctx, argv[optind], common.json);
   surg_context_free(ctx);
   return cli_flush(code);
 }

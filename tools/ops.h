@@ -3,8 +3,9 @@
 #ifndef SURG_TOOLS_OPS_H
 #define SURG_TOOLS_OPS_H
 
+#include <onnxsurg/schema.h>
+
 #include "cli.h"
-#include "schema/text.h"
 
 /* Prints a version of an operator, and what changed in each version. */
 int cli_show_op(surg_context *ctx, const surg_schema *s, bool json);
