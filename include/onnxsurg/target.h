@@ -79,6 +79,62 @@ SURG_EXPORT bool surg_target_opset(const surg_target *t, const char *domain, int
                                    int64_t *high);
 /* The IR versions that it supports, as surg_target_opset. */
 SURG_EXPORT bool surg_target_ir(const surg_target *t, int64_t *low, int64_t *high);
+/* A range of versions as words: `7 to 13`, `from 7`, `up to 13`, `not said`; written as snprintf
+ * does. */
+SURG_EXPORT size_t surg_target_span(int64_t low, int64_t high, char *out, size_t room);
+
+/* Whether a target states that the engine supports something. */
+typedef enum surg_stated {
+  SURG_STATED_NOT = 0, /* it is not stated */
+  SURG_STATED_NO = 1,
+  SURG_STATED_YES = 2,
+  SURG_STATED_MISREAD = 3 /* imported, and computed otherwise */
+} surg_stated;
+
+/* Which dimensions of inputs may be open. */
+typedef enum surg_open_sizes {
+  SURG_OPEN_NOT_STATED = 0,
+  SURG_OPEN_NONE = 1,
+  SURG_OPEN_BATCH = 2, /* dimension 0 */
+  SURG_OPEN_ALL = 3
+} surg_open_sizes;
+
+/* What a target states as a whole. */
+typedef struct surg_target_summary {
+  uint32_t size;         /* set by the caller: sizeof(surg_target_summary) */
+  int32_t dynamic;       /* a surg_open_sizes */
+  int32_t functions;     /* functions of the model; a surg_stated */
+  int32_t custom;        /* custom operators; a surg_stated */
+  bool rest_unsupported; /* operators that are not listed are unsupported; else unknown */
+  size_t operators;      /* for surg_target_operator_at */
+  size_t domains;        /* for surg_target_domain */
+  size_t notes;          /* for surg_target_note */
+} surg_target_summary;
+
+/* An operator that a target lists. */
+typedef struct surg_target_operator {
+  uint32_t size;    /* set by the caller: sizeof(surg_target_operator) */
+  const char *name; /* "Conv", "com.microsoft.Gelu"; lasts as long as the target */
+  size_t facts;     /* for surg_target_fact */
+  bool unsupported; /* no version or form is supported */
+} surg_target_operator;
+
+/* Fills in the whole. */
+SURG_EXPORT surg_status surg_target_get(const surg_target *t, surg_target_summary *out);
+/* Domain i of which it states opsets ("": the default one); NULL past the end. Borrowed. */
+SURG_EXPORT const char *surg_target_domain(const surg_target *t, size_t i);
+/* Note i for people; NULL past the end. Borrowed. */
+SURG_EXPORT const char *surg_target_note(const surg_target *t, size_t i);
+/* Fills in operator i, sorted by name. SURG_ENOTFOUND: there is none. */
+SURG_EXPORT surg_status surg_target_operator_at(const surg_target *t, size_t i,
+                                                surg_target_operator *out);
+/* The number of an operator for surg_target_operator_at. SURG_ENOTFOUND: it is not listed. */
+SURG_EXPORT surg_status surg_target_find_operator(const surg_target *t, const char *name,
+                                                  size_t *out);
+/* Fact k of operator i as a phrase: `versions 7 to 13; types float, float16; B constant`. To free
+ * with surg_context_free_bytes. SURG_ENOTFOUND: there is none. SURG_ENOMEM */
+SURG_EXPORT surg_status surg_target_fact(const surg_target *t, size_t i, size_t k, char **text);
+
 /* States that operators of a domain ("com.acme"), or one of them ("com.acme:Foo"), are registered
  * with the engine. The text is copied. SURG_EUSAGE: it is neither. */
 SURG_EXPORT surg_status surg_target_register(surg_target *t, const char *operators);
