@@ -122,13 +122,26 @@ static void conv_transpose(surg__checker *c, const surg_node *n) {
   (void)entries(c, n, "output_shape", x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1);
 }
 
+/* Reports inputs whose shapes are known to differ where every run requires equal ones. */
+static void equal_shapes(surg__checker *c, const surg_node *n, uint32_t i, uint32_t k) {
+  const surg_type *x = surg__check_ranked(n, i), *y = surg__check_ranked(n, k);
+  bool differ = x && y && x->rank != y->rank;
+  for (size_t d = 0; x && y && !differ && d < x->rank; d++) {
+    const int64_t a = surg__check_dim(x, d), b = surg__check_dim(y, d);
+    differ = a >= 0 && b >= 0 && a != b;
+  }
+  if (differ)
+    surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL,
+                      "inputs %" PRIu32 " and %" PRIu32 " have different shapes", i, k);
+}
+
 static void max_unpool(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const int64_t spatial = x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1;
   if (!rank_from(c, n, 0, 2) || !entries(c, n, "kernel_shape", spatial)) return;
   if (!entries(c, n, "strides", spatial)) return;
   if (!entries(c, n, "pads", spatial < 0 ? -1 : 2 * spatial)) return;
-  (void)list_is(c, n, 2, x ? (int64_t)x->rank : -1);
+  if (list_is(c, n, 2, x ? (int64_t)x->rank : -1)) equal_shapes(c, n, 0, 1);
 }
 
 /* --- normalization --- */
@@ -225,7 +238,8 @@ static void scales(surg__checker *c, const surg_node *n) {
   if (axis < 0) axis += x->rank;
   const int64_t size = axis < 0 ? -1 : surg__check_dim(x, (size_t)axis),
                 found = surg__check_dim(s, 0);
-  if (size < 0 || found < 2 || found == size) return;
+  if (found > 1) equal_shapes(c, n, 1, 2);
+  if (size < 0 || found < 2 || found == size || c->count != before) return;
   surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL,
                     "%" PRId64 " scales, but %" PRId64 " along axis %" PRId64 " of input 0", found,
                     size, axis);

@@ -62,6 +62,29 @@ static void normalizer(surg__checker *c, const surg_node *n) {
   surg__check_bad_value(c, n, "norm", surg__qn(c->ctx, a->u.s.p, a->u.s.n));
 }
 
+/* A linear model has a coefficient for each feature of each target. */
+static void linear(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const int64_t features = x && x->rank ? surg__check_dim(x, x->rank - 1u) : -1;
+  const int64_t targets = surg_node_int(n, "targets", 1), found = length(n, "coefficients");
+  int64_t want;
+  if (features < 0 || found < 0 || targets < 1 || !surg__mul_i64(features, targets, &want) ||
+      found >= want)
+    return;
+  surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL,
+                    "length of attribute \"coefficients\": %" PRId64 ", expected %" PRId64, found,
+                    want);
+}
+
+/* Runtimes reject more intercepts than classes. */
+static void linear_classes(surg__checker *c, const surg_node *n) {
+  const int64_t ints = length(n, "classlabels_ints"), words = length(n, "classlabels_strings");
+  const int64_t found = length(n, "intercepts"), classes = ints > words ? ints : words;
+  if (ints >= 0 && words >= 0 && classes > 0 && found > classes)
+    surg__check_wrong(c, n, "length of attribute \"intercepts\": %" PRId64 ", classes: %" PRId64,
+                      found, classes);
+}
+
 void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
   static const char *const cats[] = {"cats_int64s", "cats_strings", NULL};
   static const char *const imputed[] = {"imputed_value_floats", "imputed_value_int64s", NULL};
@@ -92,6 +115,12 @@ void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
     case SURG_OP_ml_SVMRegressor:
     case SURG_OP_ml_SVMClassifier:
       surg__check_svm(c, n);
+      break;
+    case SURG_OP_ml_LinearRegressor:
+      linear(c, n);
+      break;
+    case SURG_OP_ml_LinearClassifier:
+      linear_classes(c, n);
       break;
     case SURG_OP_ml_Normalizer:
       normalizer(c, n);
