@@ -108,21 +108,28 @@ static uint32_t field_of(const surg_type *elem) {
   }
 }
 
+/* Reads the field at *at and moves *at after it. */
+static surg_status next_field(reader *r, uint64_t *at, uint64_t end, surg__field *f) {
+  const char *why = "not a message";
+  const int got = surg__wire_read(r->source, *at, end, f, at, &why);
+  if (got == 1) return SURG_OK;
+  return got == SURG_EINVALID ? refuse(r, *at, why) : (surg_status)got;
+}
+
 static surg_status collect(reader *r, surg__span body, const surg_type *elem, unsigned depth,
                            arrays *list) {
   uint64_t at = body.off, end = body.off + body.len;
   while (at < end) {
     surg__field f;
-    const char *why = "not a message";
-    int got = surg__wire_read(r->source, at, end, &f, &at, &why);
-    if (got != 1) return got == SURG_EINVALID ? refuse(r, at, why) : (surg_status)got;
+    surg_status s = next_field(r, &at, end, &f);
+    if (s != SURG_OK) return s;
     if (f.number > 7 || (f.number == 1 && f.wire != SURG__WIRE_BYTES))
       return refuse(r, f.off, "not a message of such a value: a tensor by itself?");
     if (f.number < 3) continue;
     if (f.wire != SURG__WIRE_BYTES || f.number != field_of(elem)) {
       return refuse(r, f.off, "an element is of another kind than its type");
     }
-    surg_status s = push(r, f.body, elem, depth, list);
+    s = push(r, f.body, elem, depth, list);
     if (s != SURG_OK) return s;
   }
   return SURG_OK;
@@ -183,13 +190,13 @@ static surg_status read_fields(reader *r, surg__span body, const surg_type *type
   uint64_t at = body.off, end = body.off + body.len;
   while (at < end) {
     surg__field f;
-    const char *why = "not a message";
-    int got = surg__wire_read(r->source, at, end, &f, &at, &why);
-    if (got != 1) return got == SURG_EINVALID ? refuse(r, at, why) : (surg_status)got;
-    surg_status s = SURG_OK;
+    surg_status s = next_field(r, &at, end, &f);
+    if (s != SURG_OK) return s;
     if (f.number == 3 || f.number == 4) s = push_key(r, &f, m);
-    if (f.number == 5 && f.wire != SURG__WIRE_BYTES) s = refuse(r, f.off, "not a sequence");
-    else if (f.number == 5) s = collect(r, f.body, surg_type_elem(type), depth + 1, &m->values);
+    if (f.number == 5 && f.wire != SURG__WIRE_BYTES)
+      s = refuse(r, f.off, "not a sequence");
+    else if (f.number == 5)
+      s = collect(r, f.body, surg_type_elem(type), depth + 1, &m->values);
     if (s != SURG_OK) return s;
   }
   return SURG_OK;

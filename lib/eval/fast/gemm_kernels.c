@@ -42,30 +42,19 @@
     name##_rows(depth, a, b, sums, n, height); \
     break;
 
-#define TILE_OF_8(name, attributes)                                                          \
+#define ROWS_TO_3(name, height) ROWS(name, 1, height) ROWS(name, 2, height) ROWS(name, 3, height)
+#define ROWS_TO_7(name, height)                                                          \
+  ROWS_TO_3(name, height)                                                                \
+  ROWS(name, 4, height) ROWS(name, 5, height) ROWS(name, 6, height) ROWS(name, 7, height)
+
+/* Defines the kernel of a tile of `height` rows; FEWER: the cases of tiles with fewer. */
+#define TILE_OF(height, FEWER, name, attributes)                                             \
   attributes static void name(uint64_t depth, const double *a, const double *b, double *sums, \
                               unsigned rows) {                                               \
     switch (rows) {                                                                          \
-      ROWS(name, 1, 8)                                                                       \
-      ROWS(name, 2, 8)                                                                       \
-      ROWS(name, 3, 8)                                                                       \
-      ROWS(name, 4, 8)                                                                       \
-      ROWS(name, 5, 8)                                                                       \
-      ROWS(name, 6, 8)                                                                       \
-      ROWS(name, 7, 8)                                                                       \
+      FEWER(name, height)                                                                    \
       default:                                                                               \
-        name##_rows(depth, a, b, sums, 8, 8);                                                \
-    }                                                                                        \
-  }
-#define TILE_OF_4(name, attributes)                                                          \
-  attributes static void name(uint64_t depth, const double *a, const double *b, double *sums, \
-                              unsigned rows) {                                               \
-    switch (rows) {                                                                          \
-      ROWS(name, 1, 4)                                                                       \
-      ROWS(name, 2, 4)                                                                       \
-      ROWS(name, 3, 4)                                                                       \
-      default:                                                                               \
-        name##_rows(depth, a, b, sums, 4, 4);                                                \
+        name##_rows(depth, a, b, sums, height, height);                                      \
     }                                                                                        \
   }
 
@@ -73,12 +62,12 @@
 #define AVX2 __attribute__((target("avx2,fma")))
 TILE(avx2_fused, AVX2, __m256d, 4, 2, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd,
      _mm256_fmadd_pd)
-TILE_OF_4(avx2_fused, AVX2)
+TILE_OF(4, ROWS_TO_3, avx2_fused, AVX2)
 
 #define AVX512 __attribute__((target("avx512f")))
 TILE(avx512_fused, AVX512, __m512d, 8, 3, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd,
      _mm512_fmadd_pd)
-TILE_OF_8(avx512_fused, AVX512)
+TILE_OF(8, ROWS_TO_7, avx512_fused, AVX512)
 #endif
 
 const surg__gemm_kernel *surg__gemm_fast_at(unsigned i) {

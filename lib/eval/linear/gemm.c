@@ -191,3 +191,7 @@ void surg__gemm_pack_matrix(const void *user, const surg__panel *p) {
     for (uint64_t k = 0; k < p->n; ++k) p->to[k * p->width + i] -= zero;
   }
 }
+
+void surg__gemm_store_whole(int dtype, void *data, uint64_t at, uint64_t n, const double *sums) {
+  for (uint64_t j = 0; j < n; ++j) surg__store_int(dtype, data, at + j, (uint64_t)(int64_t)sums[j]);
+}

@@ -34,6 +34,8 @@ typedef struct surg__gemm {
   void *to;
 } surg__gemm;
 
+/* Stores n sums of integer products, exact in double, from element `at` on. They wrap. */
+void surg__gemm_store_whole(int dtype, void *data, uint64_t at, uint64_t n, const double *sums);
 /* Whether the product of two elements is exact in double. */
 typedef enum surg__gemm_kind {
   SURG__GEMM_ROUNDED, /* rounded: elements of type DOUBLE, or wide integers */

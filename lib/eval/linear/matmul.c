@@ -127,13 +127,9 @@ static void store_real(void *user, uint64_t i, uint64_t column, uint64_t n, cons
   surg__store_run(t->dtype, t->data, t->at + i * t->n + column, n, sums);
 }
 
-/* Stores sums of byte products, which are exact in double. Int32 results wrap. */
 static void store_whole(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {
   const target *t = user;
-  uint64_t at = t->at + i * t->n + column;
-  for (uint64_t j = 0; j < n; ++j) {
-    surg__store_int(t->dtype, t->data, at + j, (uint64_t)(int64_t)sums[j]);
-  }
+  surg__gemm_store_whole(t->dtype, t->data, t->at + i * t->n + column, n, sums);
 }
 
 static void store_narrow(void *user, uint64_t i, uint64_t column, uint64_t n, const double *sums) {

@@ -55,10 +55,16 @@ surg__kstatus surg__ints_input(surg_kctx *k, uint32_t in, const int64_t **out, u
                                bool *given);
 surg__kstatus surg__ints_attr(surg_kctx *k, const char *name, const int64_t **out, uint64_t *count,
                               bool *given);
+/* Reads input 1, a shape for input 0; both are required. */
+surg__kstatus surg__shape_input(surg_kctx *k, const int64_t **shape, uint64_t *count);
 /* Reads a required input that is a single integer. */
 surg__kstatus surg__int_input(surg_kctx *k, uint32_t in, int64_t *out);
 /* Element i of a numeric array as int64; false if it is no integer or out of range. */
 bool surg__as_int(const surg__array *a, uint64_t i, int64_t *out);
+/* Index i, of an int32 or int64 array, into an axis of size `dim`; not negative. Negative indices
+ * are valid from opset 11 on. */
+surg__kstatus surg__index_at(surg_kctx *k, const surg__array *indices, uint64_t i, int64_t dim,
+                             int64_t *out);
 /* Fails for a rank that exceeds the kernels' arrays, or an absent required input. */
 surg__kstatus surg__need(surg_kctx *k, uint32_t in);
 /* Normalizes an axis. Negative values are valid from operator version `negative_since` on. */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/dtype.h"
+#include "eval/core/number.h"
 
 size_t surg__element_size(const surg__array *a) {
   return surg__dtype_unpacked(a->dtype);
@@ -42,6 +43,13 @@ surg__kstatus surg__ints_input(surg_kctx *k, uint32_t in, const int64_t **out, u
   return SURG__K_OK;
 }
 
+surg__kstatus surg__shape_input(surg_kctx *k, const int64_t **shape, uint64_t *count) {
+  bool given;
+  SURG__K_TRY(surg__need(k, 0));
+  SURG__K_TRY(surg__ints_input(k, 1, shape, count, &given));
+  return given ? SURG__K_OK : surg__k_invalid(k, "a required input is absent");
+}
+
 surg__kstatus surg__ints_attr(surg_kctx *k, const char *name, const int64_t **out, uint64_t *count,
                               bool *given) {
   static const int64_t none[1] = {0};
@@ -53,51 +61,31 @@ surg__kstatus surg__ints_attr(surg_kctx *k, const char *name, const int64_t **ou
   return SURG__K_OK;
 }
 
+/* Whether elements are floats with arithmetic, or integers of at least 8 bits. */
+static bool has_numbers(int dtype) {
+  return surg__is_real(dtype) || (surg__is_int(dtype) && surg__dtype_bits(dtype) >= 8);
+}
+
 bool surg__as_int(const surg__array *a, uint64_t i, int64_t *out) {
-  double d;
-  switch (a->dtype) {
-    case SURG_INT8:
-      *out = ((const int8_t *)a->data)[i];
-      return true;
-    case SURG_INT16:
-      *out = ((const int16_t *)a->data)[i];
-      return true;
-    case SURG_INT32:
-      *out = ((const int32_t *)a->data)[i];
-      return true;
-    case SURG_INT64:
-      *out = ((const int64_t *)a->data)[i];
-      return true;
-    case SURG_UINT8:
-      *out = ((const uint8_t *)a->data)[i];
-      return true;
-    case SURG_UINT16:
-      *out = ((const uint16_t *)a->data)[i];
-      return true;
-    case SURG_UINT32:
-      *out = ((const uint32_t *)a->data)[i];
-      return true;
-    case SURG_UINT64:
-      *out = (int64_t)((const uint64_t *)a->data)[i];
-      return *out >= 0;
-    case SURG_FLOAT:
-      d = (double)((const float *)a->data)[i];
-      break;
-    case SURG_DOUBLE:
-      d = ((const double *)a->data)[i];
-      break;
-    case SURG_FLOAT16:
-      d = (double)surg__half_to_float(((const uint16_t *)a->data)[i]);
-      break;
-    case SURG_BFLOAT16:
-      d = (double)surg__bf16_to_float(((const uint16_t *)a->data)[i]);
-      break;
-    default:
-      return false;
+  if (!has_numbers(a->dtype)) return false;
+  if (surg__is_real(a->dtype)) {
+    const double d = surg__load_f64(a->dtype, a->data, i);
+    if (!(d > -9e18 && d < 9e18) || d != trunc(d)) return false;
+    *out = (int64_t)d;
+    return true;
   }
-  if (!(d > -9e18 && d < 9e18) || d != trunc(d)) return false;
-  *out = (int64_t)d;
-  return true;
+  *out = (int64_t)surg__load_int(a->dtype, a->data, i);
+  return a->dtype != SURG_UINT64 || *out >= 0;
+}
+
+surg__kstatus surg__index_at(surg_kctx *k, const surg__array *indices, uint64_t i, int64_t dim,
+                             int64_t *out) {
+  const int64_t v = (int64_t)surg__load_int(indices->dtype, indices->data, i);
+  if (v < 0 && k->since < 11)
+    return surg__k_cannot(k, "a negative index has no meaning in this opset");
+  if (v < -dim || v >= dim) return surg__k_invalid(k, "an index is out of range");
+  *out = v < 0 ? v + dim : v;
+  return SURG__K_OK;
 }
 
 surg__kstatus surg__int_input(surg_kctx *k, uint32_t in, int64_t *out) {
@@ -199,11 +187,10 @@ static void copy_run(uint8_t *dst, const uint8_t *src, uint64_t n, int64_t strid
  * bytes. */
 static void turn_tile(uint8_t *dst, int64_t to_step, const uint8_t *src, int64_t step, int64_t rows,
                       int64_t columns, size_t size) {
-#define TURN(bytes)                                                                \
-  for (int64_t c = 0; c < columns; ++c)                                            \
-    for (int64_t r = 0; r < rows; ++r)                                             \
-      memcpy(dst + c * to_step + r * (int64_t)(bytes),                             \
-             src + r * step + c * (int64_t)(bytes), (bytes))
+#define TURN(bytes)                     \
+  for (int64_t c = 0; c < columns; ++c) \
+    for (int64_t r = 0; r < rows; ++r)  \
+  memcpy(dst + c * to_step + r * (int64_t)(bytes), src + r * step + c * (int64_t)(bytes), (bytes))
   switch (size) {
     case 1:
       TURN(1);
@@ -316,43 +303,10 @@ static bool float_key(double d, uint64_t *out) {
 
 #define SIGN_BIT (UINT64_C(1) << 63)
 static bool sort_key(int dtype, const void *data, uint64_t i, uint64_t *out) {
-  switch (dtype) {
-    case SURG_FLOAT:
-      return float_key((double)((const float *)data)[i], out);
-    case SURG_DOUBLE:
-      return float_key(((const double *)data)[i], out);
-    case SURG_FLOAT16:
-      return float_key((double)surg__half_to_float(((const uint16_t *)data)[i]), out);
-    case SURG_BFLOAT16:
-      return float_key((double)surg__bf16_to_float(((const uint16_t *)data)[i]), out);
-    case SURG_INT8:
-      *out = (uint64_t)(int64_t)((const int8_t *)data)[i] ^ SIGN_BIT;
-      return true;
-    case SURG_INT16:
-      *out = (uint64_t)(int64_t)((const int16_t *)data)[i] ^ SIGN_BIT;
-      return true;
-    case SURG_INT32:
-      *out = (uint64_t)(int64_t)((const int32_t *)data)[i] ^ SIGN_BIT;
-      return true;
-    case SURG_INT64:
-      *out = (uint64_t)((const int64_t *)data)[i] ^ SIGN_BIT;
-      return true;
-    case SURG_BOOL:
-    case SURG_UINT8:
-      *out = ((const uint8_t *)data)[i];
-      return true;
-    case SURG_UINT16:
-      *out = ((const uint16_t *)data)[i];
-      return true;
-    case SURG_UINT32:
-      *out = ((const uint32_t *)data)[i];
-      return true;
-    case SURG_UINT64:
-      *out = ((const uint64_t *)data)[i];
-      return true;
-    default:
-      return false;
-  }
+  if (surg__is_real(dtype)) return float_key(surg__load_f64(dtype, data, i), out);
+  if (dtype != SURG_BOOL && !has_numbers(dtype)) return false;
+  *out = surg__load_int(dtype, data, i) ^ (surg__dtype_is_signed_int(dtype) ? SIGN_BIT : 0);
+  return true;
 }
 
 surg__kstatus surg__sort_keys(surg_kctx *k, const surg__array *a, uint64_t **out) {

@@ -2,8 +2,7 @@
 /* Gather, GatherElements, GatherND, Compress and ReverseSequence. */
 #include "eval/move/move.h"
 
-/* Reads the indices as int64 into scratch memory, checks each against `dim` and makes it
- * non-negative. Negative indices are valid from opset 11 on. */
+/* Reads the indices into an axis of size `dim` into scratch memory. */
 static surg__kstatus read_indices(surg_kctx *k, uint32_t in, int64_t dim, int64_t **out) {
   SURG__K_TRY(surg__need(k, in));
   const surg__array *a = &k->in[in];
@@ -11,14 +10,7 @@ static surg__kstatus read_indices(surg_kctx *k, uint32_t in, int64_t dim, int64_
     return surg__k_invalid(k, "the indices are not int32 or int64");
   int64_t *p = surg__k_scratch(k, a->count, sizeof *p);
   if (!p) return SURG__K_NOMEM;
-  for (uint64_t i = 0; i < a->count; i++) {
-    int64_t v =
-        a->dtype == SURG_INT32 ? ((const int32_t *)a->data)[i] : ((const int64_t *)a->data)[i];
-    if (v < 0 && k->since < 11)
-      return surg__k_cannot(k, "a negative index has no meaning in this opset");
-    if (v < -dim || v >= dim) return surg__k_invalid(k, "an index is out of range");
-    p[i] = v < 0 ? v + dim : v;
-  }
+  for (uint64_t i = 0; i < a->count; i++) SURG__K_TRY(surg__index_at(k, a, i, dim, &p[i]));
   *out = p;
   return SURG__K_OK;
 }

@@ -218,12 +218,9 @@ surg__kstatus surg__k_scatter_elements(surg_kctx *k) {
   size_t size = surg__element_size(a);
   surg__odometer o = {.rank = ix->rank, .dims = ix->dims, .steps = strides};
   for (uint64_t i = 0; i < ix->count; i++) {
-    int64_t v =
-        ix->dtype == SURG_INT32 ? ((const int32_t *)ix->data)[i] : ((const int64_t *)ix->data)[i];
-    if (v < 0 && k->since < 11)
-      return surg__k_cannot(k, "a negative index has no meaning in this opset");
-    if (v < -dim || v >= dim) return surg__k_invalid(k, "an index is out of range");
-    uint64_t at = (uint64_t)(o.offset + (v < 0 ? v + dim : v) * along);
+    int64_t v;
+    SURG__K_TRY(surg__index_at(k, ix, i, dim, &v));
+    const uint64_t at = (uint64_t)(o.offset + v * along);
     SURG__K_TRY(
         scatter_apply(k, r, written_before(&w, at), at, (const uint8_t *)u->data + i * size, 1));
     surg__odometer_next(&o);

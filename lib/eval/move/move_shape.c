@@ -64,10 +64,7 @@ surg__kstatus surg__k_reshape_attr(surg_kctx *k) {
 surg__kstatus surg__k_reshape(surg_kctx *k) {
   const int64_t *shape;
   uint64_t n;
-  bool given;
-  SURG__K_TRY(surg__need(k, 0));
-  SURG__K_TRY(surg__ints_input(k, 1, &shape, &n, &given));
-  if (!given) return surg__k_invalid(k, "a required input is absent");
+  SURG__K_TRY(surg__shape_input(k, &shape, &n));
   if (k->in[1].rank != 1) return surg__k_invalid(k, "the shape is not a list");
   bool allow_zero = k->since >= 14 && surg_node_int(k->node, "allowzero", 0) != 0;
   return reshape_to(k, shape, n, !allow_zero);
@@ -91,8 +88,10 @@ surg__kstatus surg__k_flatten(surg_kctx *k) {
   return surg__k_alias(k, 0, 0, dims, 2);
 }
 
-/* Reads the axes of Squeeze and Unsqueeze: an attribute before opset 13, an input from 13 on. */
+/* Reads the axes of Squeeze and Unsqueeze, which require input 0: an attribute before opset 13, an
+ * input from 13 on. */
 static surg__kstatus axes_of(surg_kctx *k, const int64_t **axes, uint64_t *n, bool *given) {
+  SURG__K_TRY(surg__need(k, 0));
   if (k->since < 13) return surg__ints_attr(k, "axes", axes, n, given);
   return surg__ints_input(k, 1, axes, n, given);
 }
@@ -101,7 +100,6 @@ surg__kstatus surg__k_squeeze(surg_kctx *k) {
   const int64_t *axes;
   uint64_t n;
   bool given;
-  SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(axes_of(k, &axes, &n, &given));
   const surg__array *a = &k->in[0];
   bool drop[SURG_LIMIT_RANK] = {false};
@@ -126,7 +124,6 @@ surg__kstatus surg__k_unsqueeze(surg_kctx *k) {
   const int64_t *axes;
   uint64_t n;
   bool given;
-  SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(axes_of(k, &axes, &n, &given));
   const surg__array *a = &k->in[0];
   if (!given) return surg__k_invalid(k, "the axes are not given");

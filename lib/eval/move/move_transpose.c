@@ -99,10 +99,7 @@ surg__kstatus surg__k_space_to_depth(surg_kctx *k) {
 surg__kstatus surg__k_expand(surg_kctx *k) {
   const int64_t *shape;
   uint64_t n;
-  bool given;
-  SURG__K_TRY(surg__need(k, 0));
-  SURG__K_TRY(surg__ints_input(k, 1, &shape, &n, &given));
-  if (!given) return surg__k_invalid(k, "a required input is absent");
+  SURG__K_TRY(surg__shape_input(k, &shape, &n));
   if (n > SURG_LIMIT_RANK) return surg__k_cannot(k, "the rank is too high");
   for (uint64_t i = 0; i < n; i++) {
     if (shape[i] < 0) return surg__k_invalid(k, "a dimension is negative");

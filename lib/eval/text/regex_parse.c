@@ -4,6 +4,9 @@
 #include "eval/text/regex_program.h"
 #include "eval/text/unicode.h"
 
+#define FIRST_RANGES 8 /* allocated at first, then doubled */
+#define FIRST_STEPS 64
+
 enum { EMPTY, SET, ASSERT, JOIN, CHOICE, REPEAT };
 
 /* A node of the syntax tree. The children of JOIN and CHOICE are a list. */
@@ -59,17 +62,26 @@ static surg__kstatus take(parser *x, uint32_t *c) {
   return SURG__K_OK;
 }
 
+/* An array of n elements of `size` bytes with room for one more; *room is its length, `least` the
+ * first. NULL: out of memory. */
+static void *with_room(surg_kctx *k, void *items, uint32_t n, size_t size, uint32_t least,
+                       uint32_t *room) {
+  if (n < *room) return items;
+  const uint32_t more = *room ? 2 * *room : least;
+  void *grown = surg__k_scratch(k, more, size);
+  if (!grown) return NULL;
+  if (n > 0) memcpy(grown, items, n * size);
+  *room = more;
+  return grown;
+}
+
 /* --- character classes --- */
 
 static surg__kstatus add_range(parser *x, uint32_t first, uint32_t last) {
-  if (x->n_ranges == x->room) {
-    uint32_t room = x->room ? 2 * x->room : 8;
-    surg__regex_range *grown = surg__k_scratch(x->k, room, sizeof *grown);
-    if (!grown) return SURG__K_NOMEM;
-    if (x->n_ranges > 0) memcpy(grown, x->ranges, x->n_ranges * sizeof *grown);
-    x->ranges = grown;
-    x->room = room;
-  }
+  surg__regex_range *ranges =
+      with_room(x->k, x->ranges, x->n_ranges, sizeof *ranges, FIRST_RANGES, &x->room);
+  if (!ranges) return SURG__K_NOMEM;
+  x->ranges = ranges;
   x->ranges[x->n_ranges++] = (surg__regex_range){first, last};
   return surg__k_work(x->k, 1);
 }
@@ -438,14 +450,9 @@ typedef struct writer {
 static surg__kstatus emit(writer *w, surg__regex_step step, uint32_t *at) {
   surg__regex_program *p = w->out;
   if (p->n == SURG_LIMIT_REGEX_STEPS) return SURG__K_BUDGET;
-  if (p->n == w->room) {
-    uint32_t room = w->room ? 2 * w->room : 64;
-    surg__regex_step *grown = surg__k_scratch(w->k, room, sizeof *grown);
-    if (!grown) return SURG__K_NOMEM;
-    if (p->n > 0) memcpy(grown, p->steps, p->n * sizeof *grown);
-    p->steps = grown;
-    w->room = room;
-  }
+  surg__regex_step *steps = with_room(w->k, p->steps, p->n, sizeof *steps, FIRST_STEPS, &w->room);
+  if (!steps) return SURG__K_NOMEM;
+  p->steps = steps;
   p->work += 1 + step.set.n;
   if (at) *at = p->n;
   p->steps[p->n++] = step;
