@@ -235,20 +235,26 @@ static int print_pipeline(surg_context *ctx, const surg_pipeline *p) {
   return cli_flush(EXIT_DONE);
 }
 
+/* Makes the text the pipeline, unless code reports a failure; frees the text. */
+static int set_pipeline(surgery *j, cli_text *b, int code) {
+  char *text = code == EXIT_DONE ? cli_text_give(b) : NULL;
+  if (code == EXIT_DONE && !text) code = cli_no_memory();
+  cli_text_free(b);
+  if (!text) return code;
+  free(j->pipeline_text);
+  j->pipeline = j->pipeline_text = text;
+  return EXIT_DONE;
+}
+
 /* Appends the passes of `--opset` and `--ir` to the pipeline. */
 static int add_moves(surgery *j, surg_context *ctx) {
   if (!j->opsets.n && !j->ir) return EXIT_DONE;
   cli_text b = {0};
   cli_text_puts(&b, j->pipeline ? j->pipeline : j->rules.n ? "rewrite" : "");
   int code = cli_moves(ctx, &b, j->opsets.items, j->opsets.n, j->ir);
-  char *text = code == EXIT_DONE ? cli_text_give(&b) : NULL;
-  if (code == EXIT_DONE && !text) code = cli_no_memory();
-  cli_text_free(&b);
-  if (!text) return code;
-  free(j->pipeline_text);
-  j->pipeline = j->pipeline_text = text;
-  if (!j->pipeline_where) j->pipeline_where = "--opset";
-  return EXIT_DONE;
+  code = set_pipeline(j, &b, code);
+  if (code == EXIT_DONE && !j->pipeline_where) j->pipeline_where = "--opset";
+  return code;
 }
 
 /* Prepends the pass that fixes sizes, so that all other passes use the fixed sizes. */
@@ -257,13 +263,7 @@ static int add_sizes(surgery *j, surg_context *ctx) {
   int code = cli_sizes(ctx, &b, &j->dims, &j->shapes);
   if (code == EXIT_DONE && !b.n && !b.failed) return code;
   if (*j->pipeline) cli_text_printf(&b, ",%s", j->pipeline);
-  char *text = code == EXIT_DONE ? cli_text_give(&b) : NULL;
-  if (code == EXIT_DONE && !text) code = cli_no_memory();
-  cli_text_free(&b);
-  if (!text) return code;
-  free(j->pipeline_text);
-  j->pipeline = j->pipeline_text = text;
-  return EXIT_DONE;
+  return set_pipeline(j, &b, code);
 }
 
 /* Collects the --dim arguments that do not fix a size; they are assumptions of the run. */
