@@ -15,6 +15,18 @@ def varint(value):
     return bytes(out)
 
 
+def read_varint(data, at):
+    """The number at `at` and the place after it."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, at
+        shift += 7
+
+
 def key(field, wire):
     return varint(field << 3 | wire)
 

@@ -14,32 +14,21 @@ INPUT, OUTPUT, ATTRIBUTE = 1, 2, 5     # of NodeProto
 SUBGRAPH, SUBGRAPHS = 6, 11            # of AttributeProto
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-
-
 def fields(data):
     """(number, where the field begins, where its body begins, where it ends) of a message."""
     at = 0
     while at < len(data):
         start = at
-        key, at = varint(data, at)
+        key, at = onnx_wire.read_varint(data, at)
         body = at
         if key & 7 == 0:
-            _, at = varint(data, at)
+            _, at = onnx_wire.read_varint(data, at)
         elif key & 7 == 1:
             at += 8
         elif key & 7 == 5:
             at += 4
         else:
-            size, body = varint(data, at)
+            size, body = onnx_wire.read_varint(data, at)
             at = body + size
         yield key >> 3, start, body, at
 

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """ONNX messages as trees that can be edited into anything, valid or not: fields keep their order,
 nothing is checked. Needs no protobuf library."""
+import pathlib
 import struct
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from onnx_wire import read_varint, varint  # noqa: E402
 
 # Message -> field -> (number, message of its value or None).
 FIELDS = {
@@ -28,27 +34,6 @@ FIELDS = {
                  "opset_import": (9, "Opset"), "domain": (10, None)},
 }
 PACKED = {"dims": "i", "ints": "i", "floats": "f", "float_data": "f", "int32_data": "i", "int64_data": "i"}
-
-
-def read_varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-
-
-def varint(value):
-    value &= 2**64 - 1
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def signed(value):
