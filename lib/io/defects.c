@@ -201,6 +201,7 @@ surg_status surg__model_settle(surg_model *m) {
   }
   if (m->epoch != m->read_epoch && !m->judged_gen) {
     const size_t before = m->defects.count;
+    if (changed) mark_nodes(m); /* nodes without an open error are checked again */
     probe.probe = NULL;
     judge_again(m, &probe);
     changed = changed || m->defects.count != before;

@@ -102,9 +102,15 @@ static bool check_constant(surg__loader *L, const surg_node *n) {
 
 /* --- inputs and outputs --- */
 
+/* Whether absent inputs and outputs are reported: not after another error of the node, except when
+ * an error is tested again. */
+static bool is_told(const surg__loader *L, const surg_node *n) {
+  return !n->faulty || L->probe;
+}
+
 /* Checks that outputs that are not optional have a name. */
 static bool check_outputs(surg__loader *L, const surg_node *n, const surg_schema *s) {
-  for (uint32_t i = 0; i < n->n_out && i < s->n_outputs && !n->faulty; i++)
+  for (uint32_t i = 0; i < n->n_out && i < s->n_outputs && is_told(L, n); i++)
     if (!n->out[i] && s->outputs[i].option == SURG__SINGLE)
       return surg__load_unclean(L, n->src.field_off, "E115", "output %u \"%s\" of %s is absent", i,
                                 s->outputs[i].name, n->op_type);
@@ -136,7 +142,7 @@ static bool check_arity(surg__loader *L, const surg_node *n, const surg_schema *
       return false;
   }
   for (uint32_t i = 0; i < n->n_in && i < s->n_inputs; i++)
-    if (!n->in[i].value && s->inputs[i].option == SURG__SINGLE && !n->faulty &&
+    if (!n->in[i].value && s->inputs[i].option == SURG__SINGLE && is_told(L, n) &&
         !surg__load_bad(L, off, "E115", "input %u \"%s\" of %s is absent", i, s->inputs[i].name,
                         n->op_type))
       return false;

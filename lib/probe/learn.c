@@ -32,19 +32,30 @@ void surg__probe_learn_windows(surg__probe *p) {
   }
 }
 
-static bool engine_refuses(const surg__probe *p, surg__probe_what what, int64_t number) {
+/* The answer to a question about the engine; UNSAID: it was not asked. */
+static surg__tri engine_answer(const surg__probe *p, surg__probe_what what, int64_t number) {
   for (size_t i = 0; i < p->cases.count; i++) {
     const surg__probe_case *c = &p->cases.items[i];
-    if (!c->schema && c->what == what && c->number == number) return c->asked && !c->taken;
+    if (c->schema || c->what != what || c->number != number) continue;
+    return !c->asked ? SURG__UNSAID : c->taken ? SURG__YES : SURG__NO;
   }
-  return false;
+  return SURG__UNSAID;
 }
 
-static bool engine_takes(const surg__probe *p, surg__probe_what what, int64_t number) {
-  for (size_t i = 0; i < p->cases.count; i++) {
-    const surg__probe_case *c = &p->cases.items[i];
-    if (!c->schema && c->what == what && c->number == number) return c->taken;
-  }
+static json_t *answer_json(surg__tri answer) {
+  return answer == SURG__UNSAID ? json_null() : json_boolean(answer == SURG__YES);
+}
+
+static json_t *dynamic_json(const surg__probe *p) {
+  const surg__tri all = engine_answer(p, SURG__PROBE_DYNAMIC, 2),
+                  batch = engine_answer(p, SURG__PROBE_DYNAMIC, 1);
+  if (all == SURG__YES || batch == SURG__UNSAID) return answer_json(all);
+  return batch == SURG__YES ? json_string("batch") : json_false();
+}
+
+static bool is_stopped(const surg__probe *p) {
+  for (size_t i = 0; i < p->cases.count; i++)
+    if (surg__probe_left(p, i)) return true;
   return false;
 }
 
@@ -217,17 +228,28 @@ static json_t *refused_row(const char *why) {
 
 /* --- an operator --- */
 
+/* Adds a limit in words, so that support is unknown. */
+static json_t *limited(json_t *row, const char *text) {
+  json_object_set_new(row, "says", json_string(text));
+  return row;
+}
+
 static json_t *row_of(const surg__probe *p, const surg_schema *s) {
   row r = {.p = p, .end = p->cases.count};
   const char *why = NULL;
+  bool left = false;
   for (size_t i = 0; i < p->cases.count; i++) {
     const surg__probe_case *c = &p->cases.items[i];
+    if (c->schema == s) left = left || surg__probe_left(p, i);
     if (c->schema != s || !c->asked) continue;
     if (c->base) r.base = c;
     if (c->what == SURG__PROBE_BASE && !c->taken && !why) why = c->why;
   }
-  if (r.base) return facts_of(&r);
-  return why ? refused_row(why) : json_pack("{s:s}", "says", "not probed");
+  if (r.base) {
+    json_t *facts = facts_of(&r);
+    return left ? limited(facts, "not all forms were probed") : facts;
+  }
+  return why && !left ? refused_row(why) : limited(json_object(), "not probed");
 }
 
 /* The facts of all versions of an operator; consecutive versions with equal facts share a row. */
@@ -309,18 +331,16 @@ json_t *surg__probe_learn(const surg__probe *p, const char *name) {
   json_object_set_new(t, "opset", opsets);
   const surg__tspan ir = {NULL, p->ir_low <= 3 ? 1 : p->ir_low, p->ir_high};
   json_object_set_new(t, "ir", span_json(&ir, surg_dtype_ir_version(SURG_DTYPE_COUNT - 1)));
-  json_object_set_new(t, "dynamic",
-                      engine_takes(p, SURG__PROBE_DYNAMIC, 2)   ? json_true()
-                      : engine_takes(p, SURG__PROBE_DYNAMIC, 1) ? json_string("batch")
-                                                                : json_false());
-  json_object_set_new(t, "unsorted", json_boolean(engine_takes(p, SURG__PROBE_ORDER, 0)));
-  json_object_set_new(t, "functions", json_boolean(engine_takes(p, SURG__PROBE_FUNCTION, 0)));
+  json_object_set_new(t, "dynamic", dynamic_json(p));
+  json_object_set_new(t, "unsorted", answer_json(engine_answer(p, SURG__PROBE_ORDER, 0)));
+  json_object_set_new(t, "functions", answer_json(engine_answer(p, SURG__PROBE_FUNCTION, 0)));
   /* An engine that rejects an operator that does not exist rejects all operators it does not
    * support. */
-  const bool stops = engine_refuses(p, SURG__PROBE_FUNCTION, 1);
+  const bool stops = engine_answer(p, SURG__PROBE_FUNCTION, 1) == SURG__NO;
   if (!p->inherit && stops) json_object_set_new(t, "custom", json_false());
   if (!p->inherit)
-    json_object_set_new(t, "rest", json_string(stops && !p->only ? "refused" : "unknown"));
+    json_object_set_new(t, "rest",
+                        json_string(stops && !p->only && !is_stopped(p) ? "refused" : "unknown"));
   json_object_set_new(t, "ops", ops_json(p));
   return t;
 }

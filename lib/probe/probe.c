@@ -15,6 +15,11 @@ static bool late(const surg__probe *p) {
          (p->deadline_ns && surg__os_now_ns() > p->deadline_ns);
 }
 
+bool surg__probe_left(const surg__probe *p, size_t i) {
+  const surg__probe_case *c = &p->cases.items[i];
+  return !c->asked && !c->impossible && (i >= p->asked || c->placed);
+}
+
 /* Generates the model of a case and saves it at `path`. False: no such model exists, or p->failure
  * is set. */
 static bool place(surg__probe *p, surg__probe_case *c, const char *path) {
@@ -87,7 +92,8 @@ static surg_status ask(surg__probe *p) {
   for (; p->asked < p->cases.count && s == SURG_OK && !late(p); p->asked++) {
     surg__probe_case *c = &p->cases.items[p->asked];
     snprintf(paths[n], sizeof paths[n], "%s/%06zu.onnx", p->im->folder, p->asked);
-    if (place(p, c, paths[n])) {
+    c->placed = place(p, c, paths[n]);
+    if (c->placed) {
       batch[n] = c;
       files[n] = (surg__importer_case){.file = paths[n]};
       n++;
@@ -122,6 +128,14 @@ static surg_status round_of(surg__probe *p, bool added) {
   return added ? ask(p) : surg__oom(p->ctx, NULL);
 }
 
+/* The error of a probe that was stopped before the versions of the engine are known. */
+static surg_status too_early(const surg__probe *p) {
+  if (!late(p)) return SURG_OK;
+  return surg__error(p->ctx, SURG_ELIMIT, "onnxsurg",
+                     "the probe was stopped before the supported opsets were known; no target is "
+                     "written");
+}
+
 static surg_status all_rounds(surg__probe *p) {
   static const int64_t first_guess[] = {4, 8, 10, 3};
   surg_status s = SURG_OK;
@@ -129,10 +143,12 @@ static surg_status all_rounds(surg__probe *p) {
   for (size_t i = 0; i < SURG_COUNT(first_guess) && !p->opsets.count && s == SURG_OK; i++) {
     p->ir_low = p->ir_high = first_guess[i];
     s = round_of(p, surg__probe_add_engine(p));
+    if (s == SURG_OK) s = too_early(p);
     surg__probe_learn_windows(p);
   }
   p->ir_low = p->ir_high = 0;
   if (s == SURG_OK) s = round_of(p, surg__probe_add_ir(p));
+  if (s == SURG_OK) s = too_early(p);
   if (s != SURG_OK) return s;
   surg__probe_learn_windows(p);
   if (!p->opsets.count || !p->ir_high) return SURG_OK;
@@ -156,10 +172,11 @@ static surg_status no_model(surg__probe *p) {
 }
 
 static void sum_up(const surg__probe *p, surg_probe_report *report) {
-  surg_probe_report r = {.size = sizeof r, .left = p->cases.count - p->asked};
+  surg_probe_report r = {.size = sizeof r};
   for (size_t i = 0; i < p->cases.count; i++) {
     const surg__probe_case *c = &p->cases.items[i];
     r.asked += c->asked;
+    r.left += surg__probe_left(p, i);
     r.accepted += c->taken;
     if (!c->asked || !c->schema || c->forecast == SURG__UNKNOWN) continue;
     r.known++;

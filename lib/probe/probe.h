@@ -51,6 +51,7 @@ typedef struct surg__probe_case {
                                   * attribute */
   bool base;                     /* the accepted base case from which other cases of the version are
                                   * derived */
+  bool placed;                   /* its model was written for the importer */
   bool taken, asked, impossible; /* impossible: needs an IR version that the engine does not
                                   * support */
   char *why;                     /* message; heap; NULL if accepted */
@@ -72,6 +73,9 @@ typedef struct surg__probe {
   surg_status failure;  /* a model could not be generated or written: the answers are unusable */
   surg_probe_options options;
 } surg__probe;
+
+/* Whether the probe was stopped before case i was asked. */
+bool surg__probe_left(const surg__probe *p, size_t i);
 
 /* --- models.c --- */
 /* The operator id of a line of surg__probe_models; 0: the line is invalid. */

@@ -250,11 +250,22 @@ static bool fits_fed(surg__judge *j) {
          !surg__judge_object(j, SURG__ILLEGAL, SURG__C_FED, NULL, "all that it reads is constant");
 }
 
+/* Whether the name is of an output alone; a place ("0") is of an input. */
+static bool is_output(const surg_schema *s, const char *name) {
+  for (size_t i = 0; s && i < s->n_inputs; i++)
+    if (!strcmp(s->inputs[i].name, name)) return false;
+  for (size_t i = 0; s && i < s->n_outputs; i++)
+    if (!strcmp(s->outputs[i].name, name)) return true;
+  return false;
+}
+
 static bool fits_places(surg__judge *j) {
   for (size_t i = 0; i < j->f->given.n; i++) {
-    if (surg__judge_formal(j, j->f->given.items[i], false)) continue;
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %s must be given",
-                       j->f->given.items[i]);
+    const char *name = j->f->given.items[i];
+    const bool output = is_output(j->s, name);
+    if (surg__judge_formal(j, name, output)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "%s %s must be given",
+                       output ? "output" : "input", name);
     return false;
   }
   for (size_t i = 0; j->f->whole && i < surg_node_input_count(j->n); i++) {

@@ -54,6 +54,26 @@ static bool fits_each(surg__judge *j) {
   return true;
 }
 
+/* Checks the numbers of elements of attributes that are lists. */
+static bool fits_counts(surg__judge *j) {
+  for (size_t i = 0; i < j->f->n_counts; i++) {
+    const surg__tspan *want = &j->f->counts[i];
+    const surg_attr *a = surg_node_attr(j->n, want->name);
+    if (!a) continue;
+    if (surg_attr_ref(a)) {
+      not_known(j, want->name);
+      continue;
+    }
+    const int64_t n = a->count;
+    if (n >= want->low && n <= want->high) continue;
+    return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                               "%s has %lld element%s; the %s is %lld", want->name, (long long)n,
+                               n == 1 ? "" : "s", n > want->high ? "most" : "least",
+                               (long long)(n > want->high ? want->high : want->low));
+  }
+  return true;
+}
+
 static bool fits_iota(surg__judge *j) {
   for (size_t i = 0; i < j->f->iota.n; i++) {
     const char *name = j->f->iota.items[i];
@@ -223,6 +243,6 @@ static bool fits_branches(surg__judge *j) {
 }
 
 bool surg__judge_forms(surg__judge *j) {
-  return fits_each(j) && fits_iota(j) && fits_halves(j) && fits_equation(j) &&
+  return fits_each(j) && fits_counts(j) && fits_iota(j) && fits_halves(j) && fits_equation(j) &&
          fits_branches(j) && fits_distinct(j) && fits_still(j);
 }

@@ -222,11 +222,38 @@ static bool misses_input(surg__judge *j) {
   return false;
 }
 
+/* Whether the node has fewer outputs than the operator requires; a named or absent one counts. The
+ * objection is recorded. */
+static bool misses_output(surg__judge *j) {
+  size_t least = 0;
+  for (size_t i = 0; i < j->s->n_outputs; i++)
+    if (j->s->outputs[i].option == SURG__SINGLE) least = i + 1;
+  return surg_node_output_count(j->n) < least &&
+         surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL,
+                            "it has %zu output%s; the least is %zu", surg_node_output_count(j->n),
+                            surg_node_output_count(j->n) == 1 ? "" : "s", least);
+}
+
+/* Reports an absent input of those that an operator combines (Concat, Sum). The first one gives the
+ * result its type. */
+static void judge_operands(surg__judge *j) {
+  const size_t n = surg_node_input_count(j->n);
+  for (size_t i = 0; j->s && i < n; i++) {
+    const surg__param *p = surg__schema_formal(j->s, false, i);
+    if (!p || p->option != SURG__VARIADIC || !p->homogeneous || surg_node_input(j->n, i)) continue;
+    const bool first = i < j->s->n_inputs && p == &j->s->inputs[i];
+    surg__judge_object(
+        j, first ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_PLACE, NULL,
+        first ? "input %zu must be given" : "whether input %zu may be absent is unknown", i);
+    return;
+  }
+}
+
 /* Judges a node of an operator that the engine itself defines (com.microsoft). Such operators are
  * extended without a new version: attributes missing from the schema are unknown, those it requires
  * are required. */
 static void judge_contrib(surg__judge *j) {
-  if (!j->s || !(j->s->flags & SURG__OP_CONTRIB) || misses_input(j)) return;
+  if (!j->s || !(j->s->flags & SURG__OP_CONTRIB) || misses_input(j) || misses_output(j)) return;
   for (size_t i = 0; i < j->s->n_attrs; i++) {
     const surg__attr_def *a = &j->s->attrs[i];
     if (!a->required || surg_node_attr(j->n, a->name)) continue;
@@ -330,6 +357,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
   else
     judge_stranger(&j, domain);
   if (op && j.worst != SURG__ILLEGAL) judge_presence(&j, domain);
+  if (op && !domain[0] && j.worst != SURG__ILLEGAL) judge_operands(&j);
   if (j.worst != SURG__ILLEGAL) judge_contrib(&j);
   if (op && j.worst != SURG__ILLEGAL) judge_supplied(&j, domain);
   if (j.worst != SURG__ILLEGAL) surg__judge_half(&j);

@@ -227,7 +227,7 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
                {"absent", SURG__N_INPUT | SURG__N_OUTPUT, &f->absent},
                {"shaped", SURG__N_INPUT, &f->shaped},
                {"row", SURG__N_INPUT, &f->row},
-               {"given", SURG__N_INPUT, &f->given},
+               {"given", SURG__N_INPUT | SURG__N_OUTPUT, &f->given},
                {"no_attrs", SURG__N_ATTR, &f->no_attrs},
                {"written", SURG__N_ATTR, &f->written},
                {"unwritten", SURG__N_ATTR, &f->unwritten},
@@ -242,7 +242,8 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
                {"size", SURG__N_INPUT, &f->sizes, &f->n_sizes},
                {"values", SURG__N_INPUT, &f->values, &f->n_values},
                {"known", SURG__N_INPUT, &f->known, &f->n_known},
-               {"each", SURG__N_ATTR, &f->each, &f->n_each}};
+               {"each", SURG__N_ATTR, &f->each, &f->n_each},
+               {"counts", SURG__N_ATTR, &f->counts, &f->n_counts}};
   *mine = true;
   for (size_t i = 0; i < SURG_COUNT(lists); i++) {
     if (strcmp(lists[i].key, key) != 0) continue;

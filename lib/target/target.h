@@ -75,13 +75,14 @@ typedef struct surg__tfact {
   const surg__tspan *versions, *ranks, *values, *sizes; /* sizes: numbers of elements */
   const surg__tspan *opsets; /* opsets that the model must import, whatever the operator version */
   const surg__tspan *known;  /* ranges of elements of constant inputs */
+  const surg__tspan *counts; /* numbers of elements of attributes */
   const surg__tspan *each;   /* ranges of elements of attributes */
   const surg__tspan *dims;   /* "X.1": size of axis 1 of X; negative axes count from the end */
   const surg__type_facts *types, *not_types;
   const surg__tattr *attrs;
   const surg__tspreads *spreads;
   size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs, n_spreads;
-  size_t n_known, n_each, n_dims, n_not_types, n_opsets;
+  size_t n_known, n_each, n_dims, n_not_types, n_opsets, n_counts;
   surg__tlist constants, absent, no_attrs;
   surg__tlist variable, given; /* inputs that must not be constant; inputs that are required */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */

@@ -93,6 +93,35 @@ class Probe(Case):
         self.assertNotIn('rest', t)
         self.assertIn('GridSample', t['ops'])
 
+    def test_stopped(self):
+        """What a stopped probe did not ask is unknown, not accepted and not refused."""
+        whole, said = self.probe(self.script('fake', FAKE) + ' {...}', '--ops', 'Sigmoid+Conv')
+        asked = int(said.split()[0])
+        seen = set()
+        for stop in (asked // 2, asked - 3):
+            self.write('count', b'')
+            text = FAKE.replace('    print(', """    with open(%r, "a") as c: c.write(".")
+    if os.path.getsize(%r) == %d: os.kill(os.getppid(), signal.SIGINT)
+    print(""" % (os.path.abspath('count'), os.path.abspath('count'), stop))
+            r = self.run_tool('probe', '--import', self.script('stops', text) + ' {...}', '-o',
+                              'part.target', '--ops', 'Sigmoid+Conv')
+            if r.returncode == 4:
+                self.assertIn(b'no target is written', r.stderr)
+                continue
+            self.assertEqual(r.returncode, 0, r.stderr)
+            self.assertIn(b'more were not asked', r.stderr)
+            t = json.loads(self.read('part.target'))
+            self.assertEqual(t['rest'], 'unknown')
+            for op, rows in t['ops'].items():
+                for row in rows if isinstance(rows, list) else [rows]:
+                    if 'not ' in row.get('says', ''):
+                        seen.add(row['says'])
+                        continue
+                    full = whole['ops'][op]
+                    self.assertIn(row['versions'].split('-')[0],
+                                  json.dumps(full), 'row %r of %s' % (row, op))
+        self.assertIn('not all forms were probed', seen)
+
     def test_wrong(self):
         self.bad(2, 'needs --import CMD and -o', 'probe')
         self.bad(2, 'a quote is not closed', 'probe', '--import', "a '", '-o', 'x.target')
