@@ -107,7 +107,7 @@ static row_id row_of_code(const char *code) {
     const char *codes;
     row_id id;
   } map[] = {{"E001 E100 E111 E119 E120 E137", R_LOADS},
-             {"E121 E122 E138 E140 E141 W214 W215 W217 W218 E133", R_VERSIONS},
+             {"W214 W215 W217 W218 E133", R_VERSIONS},
              {"E103 E104 W220", R_CUSTOM},
              {"E201 E202 E203 E204 E205 E208 E209 W206 W207 W211 W213", R_TYPES},
              {"N307", R_DYNAMIC}};
@@ -362,7 +362,10 @@ static void print_findings(doctor *d, const verdict *known, size_t open) {
     return;
   }
   for (row_id id = R_MESSAGE; id < ROWS; id++) print_row(d, id);
-  printf("%zu point%s open\n", open, open == 1 ? " is" : "s are");
+  if (open)
+    printf("%zu problem%s found\n", open, open == 1 ? "" : "s");
+  else
+    puts("no problems found");
   if (known) verdict_print(known, d->t, d->target_name, d->in);
   if (d->mend.kind != OUTLOOK_NONE) print_mend(d);
   if ((!known || known->kind <= SURG_ASSESS_UNKNOWN) && open && passes && !d->model.partial) {

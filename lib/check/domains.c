@@ -67,7 +67,7 @@ static void check_spelling(surg__checker *c) {
 static void tell(surg__checker *c, const stranger *first, size_t n) {
   const bool told = surg__check_told(c);
   surg__check_found(c, "W220", told ? surg__locate_node(first->node) : NULL,
-                    "nothing is known here of domain %s (%zu node%s)",
+                    "domain %s is unknown, so its nodes are not checked (%zu node%s)",
                     told ? surg__q(c->ctx, first->domain) : "", n, n == 1 ? "" : "s");
 }
 

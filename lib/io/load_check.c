@@ -365,7 +365,9 @@ static void hear_cycle(void *user, surg_severity severity, const char *text) {
   text += name + sizeof ": error: " - 1;
   const char *colon = strstr(text, ": in a cycle: ");
   L->cycle = surg__arena_strn(&L->m->arena, text, strlen(text));
-  if (L->cycle && colon) L->cycle_text = L->cycle + (colon - text) + 2;
+  if (!L->cycle || !colon) return;
+  L->cycle[colon - text] = 0; /* ends the location */
+  L->cycle_text = L->cycle + (colon - text) + 2;
 }
 
 /* Reports a cycle in a lenient load, which keeps the nodes of a cycle in file order. */
@@ -390,7 +392,7 @@ static bool found_cycle(surg__loader *L, surg_graph *g) {
   if (!surg__load_bad(L, g->first->src.field_off, "E114", "%s",
                       L->cycle_text ? L->cycle_text : "nodes need each other in a circle"))
     return false;
-  surg__load_about(L, &(surg__defect){.graph = g});
+  surg__load_about(L, &(surg__defect){.graph = g, .where = L->cycle_text ? L->cycle : NULL});
   return true;
 }
 

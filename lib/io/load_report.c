@@ -82,6 +82,7 @@ void surg__load_about(surg__loader *L, const surg__defect *about) {
   if (!L->lenient || L->probe || L->m->unlisted || !L->m->defects.count) return;
   surg__defect *d = &L->m->defects.items[L->m->defects.count - 1];
   if (about->graph) d->graph = about->graph;
+  if (about->where) d->where = about->where;
   if (about->node) d->node = about->node;
   if (about->value) d->value = about->value;
   if (about->attr) d->attr = about->attr;

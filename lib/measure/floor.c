@@ -376,7 +376,7 @@ static bool type_fits(const fit *f, bool output, size_t i, uint8_t bound[MOST_BO
       SAY(f, "%s that is %s is new", to->name,
           surg_type_get_kind(t) == SURG_TYPE_OPTIONAL ? "an optional" : "a sequence");
     else
-      SAY(f, "%s may be of more types, and which it is of is not known", to->name);
+      SAY(f, "the type of %s is unknown, and only some types are accepted", to->name);
     return false;
   }
   if (!dtype_fits(f->to, to, dtype)) {

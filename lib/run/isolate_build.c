@@ -220,8 +220,8 @@ static surg_status put_need(surg__saver *s, const surg__need *x, bool reached) {
     if (!t) t = surg_value_declared_type(x->value);
     if (!t)
       return surg__error(s->ctx, SURG_EINVALID, surg_model_path(s->m),
-                         "the type of value %s is not known%s", surg__q(s->ctx, name),
-                         reached ? "" : ", and the run does not come to the node that reads it");
+                         "the type of %s is unknown%s", surg__q(s->ctx, name),
+                         reached ? "" : ", and the run fails before the node that reads it");
   }
   if (!t) return surg__alloc_status(s->ctx);
   surg__open open = surg__save_begin(s, GRAPH_INPUT);

@@ -74,7 +74,7 @@ ROWS = [
      HEAD + 'g (bool c, float[2] x) => (float[2] y) { y = If (c) <'
      'then_branch = t () => (float[2] p) { p = Relu (x) q = Neg (x) },'
      'else_branch = e () => (float[2] r) { r = Abs (x) }> }'),
-    ('W220', r'graph.node\[1\] \(acme.Foo\): nothing is known here of domain "acme" \(2 nodes\)',
+    ('W220', r'graph.node\[1\] \(acme.Foo\): domain "acme" is unknown, so its nodes are not checked \(2 nodes\)',
      '<ir_version: 8, opset_import: ["" : 17, "acme" : 1]>\n'
      'g (float[2] x) => (float[2] y) { a = Relu (x) b = acme.Foo (a) y = acme.Bar (b) }'),
     ('N303', r'model: no node needs the import of domain "ai.onnx.ml"',

@@ -124,7 +124,7 @@ class Isolate(Case):
             self.isolate(node, 'lists.onnxtxt', '--fill', fill)
         self.assertIn('half', self.isolate('cap', 'lists.onnxtxt', '--fill', 'zeros'))
         os.mkdir('far')
-        self.bad(1, 'type of value "a" is not known, and the run does not come to the node',
+        self.bad(1, 'the type of "a" is unknown, and the run fails before the node',
                  'isolate', '--node', 'fm', '--fill', 'zeros', 'lists.onnxtxt', 'far/m.onnx')
         self.assertEqual(os.listdir('far'), [])
 

@@ -117,7 +117,9 @@ static surg_status read_input(run *r, size_t i) {
     return SURG_OK;
   }
   surg_status s = surg__array_from_tensor(r->ctx, r->k.arena, t, &r->in[i]);
-  if (s == SURG_EUNSUPPORTED) r->why = "an input has a form that is not read here";
+  if (s == SURG_EUNSUPPORTED)
+    r->why = surg_tensor_is_external(t) ? "the elements of an input are not available"
+                                        : "an input has a form that is not read here";
   return s;
 }
 
