@@ -138,7 +138,7 @@ class Isolate(Case):
         self.assertEqual(os.listdir('out/test_data_set_0'), ['input_0.pb'])
         self.assertIn(b'c.Foo <k = 3> (a)', self.ok('cat', 'out/m.onnx').replace(b': int', b''))
         os.mkdir('far')
-        self.bad(1, 'type of value "b" is not known', 'isolate', '--node', 'rest', 'c.onnxtxt',
+        self.bad(1, 'the type of "b" is unknown', 'isolate', '--node', 'rest', 'c.onnxtxt',
                  'far/m.onnx')
         r = self.run_tool('isolate', '--node', 'neg', '--fill', 'ones', 'nested.onnxtxt',
                           'far/m.onnx')  # the other branch is taken
