@@ -229,9 +229,9 @@ static json_t *refused_row(const char *why) {
 /* --- an operator --- */
 
 /* Adds a limit in words, so that support is unknown. */
-static json_t *limited(json_t *row, const char *text) {
-  json_object_set_new(row, "says", json_string(text));
-  return row;
+static json_t *limited(json_t *fact, const char *text) {
+  json_object_set_new(fact, "says", json_string(text));
+  return fact;
 }
 
 static json_t *row_of(const surg__probe *p, const surg_schema *s) {

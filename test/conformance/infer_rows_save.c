@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../unit/infer_rows.h"
+#include "../unit/infer/infer_rows.h"
 
 static bool save(surg_context *ctx, const infer_row *r, const char *folder, const char *list,
                  unsigned i) {
