@@ -5,6 +5,7 @@ Every call goes through the lock of its context, since one thread at a time may 
 what belongs to it. A finalizer must not wait: what it frees is queued if the lock is in use."""
 import ctypes as C
 import os
+import signal
 import threading
 import weakref
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
@@ -215,6 +216,29 @@ class Context:
             for entry in registered_passes[self._known:]:
                 self.do(lib.surg_registry_add_pass, registry, C.byref(entry.struct))
                 self._known += 1
+
+
+class Interrupts:
+    """While a call runs that a callback can cancel: Ctrl-C waits, ends the call by the callback, and
+    is raised then. An exception inside of the callback would be dropped by ctypes."""
+
+    def __init__(self, context: Context):
+        self._context, self._before = context, None
+
+    def _note(self, _signal, _frame):
+        self._context._pending.append(KeyboardInterrupt())
+
+    def __enter__(self):
+        if threading.current_thread() is threading.main_thread() and \
+                signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._note)
+
+    def __exit__(self, kind, _value, _trace):
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+            if kind is None:
+                self._context._raise_pending()
+            del self._context._pending[:]
 
 
 class Box:

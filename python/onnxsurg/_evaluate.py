@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _c, errors
 from ._actions import LOADING, _part, as_model
-from ._context import Context, decode, encode
+from ._context import Context, Interrupts, decode, encode
 from ._lib import lib
 from ._model import Model, into_context
 from ._types import _NUMPY, _STORED, DType, elements, numpy, to_dtype
@@ -80,7 +80,7 @@ def _tensor(owned: _Owned) -> Any:
         out.flags.writeable = False
         return out
     view = memoryview(memory).cast('B').toreadonly()
-    return view.cast(code, shape) if code and count and shape else view
+    return view.cast(code, shape) if code and count else view
 
 
 def _value(owned: _Owned) -> Any:
@@ -219,7 +219,8 @@ class Session:
             out = (C.c_void_p * max(len(self.outputs), 1))()
             session = self._session.pointer
             context._begin()
-            status = lib.surg_session_run(session, made.pointer, out, len(self.outputs))
+            with Interrupts(context):
+                status = lib.surg_session_run(session, made.pointer, out, len(self.outputs))
             context._raise_pending()
             if status < 0:
                 raise context.error(status, '%s: error: %s' % (

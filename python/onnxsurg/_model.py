@@ -7,7 +7,7 @@ from collections.abc import MutableMapping
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
 from . import _c, errors
-from ._context import Box, Context, decode, encode
+from ._context import Box, Context, Interrupts, decode, encode
 from ._data import Data, make_data
 from ._graph import Graph
 from ._handle import DETACHED, Handle, gone, rebind, wrap
@@ -484,7 +484,8 @@ class Model:
                 check_rtol=check_rtol, rewrite_limit=rewrite_limit, timeout=timeout,
                 max_memory=max_memory, verify_each=verify_each, trust_declared=trust_declared,
                 log=log, map=map, progress=progress, cancel=cancel)
-            report = self._run(encode(pipeline), options, _backup)
+            with Interrupts(context):
+                report = self._run(encode(pipeline), options, _backup)
             del alive
         self.report = report
         if strict and report.undone:
@@ -662,7 +663,7 @@ def _run_options(context: Context, *, allow=None, keep=(), keep_weights=False, d
     kinds = dict(_c.surg_run_options._fields_)
 
     def stop(_user):
-        # An exception ends the run, also KeyboardInterrupt, which arrives here.
+        # What waits to be raised ends the run: an exception of a callback, or an interrupt.
         try:
             return bool(context._pending or (cancel is not None and cancel()))
         except BaseException as e:
