@@ -12,6 +12,7 @@
 #include <onnxsurg/onnxsurg.h>
 
 #include "../util/bodies.h"
+#include "../util/declared.h"
 #include "../util/each.h"
 #include "../util/give.h"
 #include "../util/values.h"
@@ -91,6 +92,19 @@ static bool unchanged(surg_pass_ctx *p, const bodies_loop *l, size_t i) {
          !fails_on(p, l, l->first_in + i, init);
 }
 
+/* Declares the shapes of what the iterations give, where a state that declares its shape is
+ * removed: runtimes infer a body from its inputs, and a Loop without iterations gives a result of
+ * another rank if they find none. */
+static bool keep_shapes(const bodies_loop *l, const surg_value *in) {
+  const surg_type *t = surg_value_declared_type(in);
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) return true;
+  for (size_t i = l->first_out + l->states; i < surg_graph_output_count(l->body); i++) {
+    surg_value *v = surg_graph_output(l->body, i);
+    if (v && surg_value_graph(v) == l->body && !declared_shape(v)) return false;
+  }
+  return true;
+}
+
 static bool drop_input(surg_node *n, size_t i) {
   const size_t count = surg_node_input_count(n);
   for (; i + 1 < count; i++)
@@ -102,7 +116,8 @@ static bool take_out(surg_pass_ctx *p, bodies_loop *l, size_t i) {
   assert(i < l->states); /* each is removed once */
   surg_value *in = surg_graph_input(l->body, l->first_in + i);
   surg_value *init = surg_node_input(l->n, l->first_in + i);
-  if (!give(p, l->n, i, init) || surg_graph_remove_output(l->body, l->first_out + i) != SURG_OK)
+  if (!keep_shapes(l, in) || !give(p, l->n, i, init) ||
+      surg_graph_remove_output(l->body, l->first_out + i) != SURG_OK)
     return false;
   if (surg_value_use_count(in, 1) && surg_value_replace(in, init) != SURG_OK) return false;
   if (surg_graph_remove_input(l->body, l->first_in + i) != SURG_OK ||
@@ -117,8 +132,7 @@ static bool take_out(surg_pass_ctx *p, bodies_loop *l, size_t i) {
 static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   bodies_loop l;
-  if (surg_pass_keeps_node(p, n) || !bodies_loop_of(&l, n) ||
-      surg_node_output_count(n) < l.states)
+  if (surg_pass_keeps_node(p, n) || !bodies_loop_of(&l, n) || surg_node_output_count(n) < l.states)
     return result;
   for (size_t i = l.states; i-- > 0;) {
     assert(i < l.states); /* removal only shifts indices above i */

@@ -24,6 +24,23 @@ const surg_type *declared_type(const surg_value *v) {
   return surg_value_declared_type(v);
 }
 
+#define MOST_DIMS 64
+
+bool declared_shape(surg_value *v) {
+  const surg_type *said = NULL, *t = surg_value_type(v);
+  surg_dim dims[MOST_DIMS];
+  if (surg_value_is_input(v) || !declared_at_output(v, &said) || !t ||
+      surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t) ||
+      surg_type_rank(t) > MOST_DIMS ||
+      (said && (surg_type_get_kind(said) != SURG_TYPE_TENSOR || surg_type_has_rank(said))))
+    return true;
+  for (size_t i = 0; i < surg_type_rank(t); i++)
+    dims[i] = (surg_dim){.value = surg_type_dim(t, i)->value};
+  surg_model *m = surg_graph_model(surg_value_graph(v));
+  const surg_type *now = surg_type_tensor(m, surg_type_dtype(t), dims, surg_type_rank(t));
+  return now && surg_value_set_declared_type(v, now) == SURG_OK;
+}
+
 typedef struct text {
   char *p;
   size_t n;

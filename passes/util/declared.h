@@ -12,6 +12,9 @@ bool declared_at_output(const surg_value *v, const surg_type **type);
 /* The declared type of a value: of the output entry if it is an output and not an input, else of
  * its input or value_info entry. */
 const surg_type *declared_type(const surg_value *v);
+/* Declares the sizes inferred for an output of its own graph that declares none; expressions become
+ * unknown sizes. False: out of memory. */
+bool declared_shape(surg_value *v);
 /* Writes a type as ONNX text to `out`, cut if too long. `out` has room for DECLARED_TEXT bytes. */
 const char *declared_text(const surg_type *t, char *out);
 /* Adds a note that a declared type was replaced: `what 'name': before is now after`. */
