@@ -198,7 +198,12 @@ static bool convolution(gen *g, const gen_op *op) {
     surg_value *const in[4] = {q, w.v, a.zero, gen_scalar(g, SURG_UINT8, gen_below(g, 9))};
     return gen_done(g, gen_apply(g, op->name, 2 + gen_below(g, 3), in), &x);
   }
-  if (!gen_constant(g, SURG_INT32, d, 1, false, &bias)) return false;
+  /* No extreme: what a sum beyond int32 gives, the standard leaves open. */
+  const unsigned extreme = g->extreme;
+  g->extreme = 0;
+  const bool made = gen_constant(g, SURG_INT32, d, 1, false, &bias);
+  g->extreme = extreme;
+  if (!made) return false;
   surg_value *const in[9] = {q,
                              a.scale,
                              a.zero,

@@ -10,11 +10,23 @@
 /* Operators whose result for NaN, or of pools for -Infinity, differs from runtime to runtime, and
  * within one from kernel to kernel. */
 static bool orders(const surg_node *n) {
-  static const int ops[] = {
-      SURG_OP_ArgMax,    SURG_OP_ArgMin,  SURG_OP_TopK,          SURG_OP_ReduceMax,
-      SURG_OP_ReduceMin, SURG_OP_MaxPool, SURG_OP_GlobalMaxPool, SURG_OP_Max,
-      SURG_OP_Min,       SURG_OP_Clip,    SURG_OP_Relu,          SURG_OP_Sign,
-      SURG_OP_Unique,    SURG_OP_Hardmax, SURG_OP_Cast,          SURG_OP_QuantizeLinear};
+  static const int ops[] = {SURG_OP_ArgMax,
+                            SURG_OP_ArgMin,
+                            SURG_OP_TopK,
+                            SURG_OP_ReduceMax,
+                            SURG_OP_ReduceMin,
+                            SURG_OP_MaxPool,
+                            SURG_OP_GlobalMaxPool,
+                            SURG_OP_Max,
+                            SURG_OP_Min,
+                            SURG_OP_Clip,
+                            SURG_OP_Relu,
+                            SURG_OP_Sign,
+                            SURG_OP_Unique,
+                            SURG_OP_Hardmax,
+                            SURG_OP_Cast,
+                            SURG_OP_QuantizeLinear,
+                            SURG_OP_DynamicQuantizeLinear};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     if (surg_node_op(n) == ops[i]) return true;
   return false;
