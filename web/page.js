@@ -112,11 +112,11 @@ function make(tag, attributes = {}, ...children) {
   for (const [k, v] of Object.entries(attributes)) {
     if (v !== undefined && v !== false) e.setAttribute(k, v === true ? '' : v);
   }
-  e.append(...children.flat().filter((c) => c !== null && c !== undefined));
+  e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined));
   return e;
 }
 const show = (place, ...children) =>
-  place.replaceChildren(...children.flat().filter((c) => c !== null && c !== undefined));
+  place.replaceChildren(...children.flat(Infinity).filter((c) => c !== null && c !== undefined));
 
 function table(head, rows) {
   const cell = (tag, v) =>
@@ -141,7 +141,7 @@ const count = (n, word) => `${n.toLocaleString('en')} ${word}${n === 1 ? '' : 's
 
 // --- opening ---
 
-const isModel = (name) => /\.(onnx|onnxtxt|ort|pb)$/i.test(name);
+const isModel = (name) => /\.(onnx|onnxtxt|pb)$/i.test(name);
 
 // Files of a drop, also those in folders.
 async function dropped(transfer) {
@@ -167,7 +167,7 @@ async function dropped(transfer) {
 async function look(version) {
   const { name, files } = version;
   version.info = (await json(['info', '--json', '--top', '1000', name], files, [0])).report;
-  version.check = (await json(['check', '--json', name], files, [0, 1, 6])).report.files[0];
+  version.check = (await json(['check', '--json', name], files, [0, 1, 3, 6])).report.files[0];
   return version;
 }
 
@@ -197,7 +197,7 @@ async function openFiles(list) {
       throw e;
     })).report;
     const missing = first.info ? placed(first.info, files) : [];
-    first.check = (await json(['check', '--json', name], files, [0, 1, 6])).report.files[0];
+    first.check = (await json(['check', '--json', name], files, [0, 1, 3, 6])).report.files[0];
     versions = [first];
     $('verified').hidden = true;
     select(0);
@@ -306,11 +306,11 @@ function drawChanges() {
 }
 function explain(exactness) {
   const words = {
-    exact: 'exact: the same bits on every input',
-    ulp: 'ulp: may differ in the last bit of floats',
-    rounding: 'rounding: the same formula, rounded elsewhere',
-    approx: 'approx: an approximation replaces an operator',
-    lossy: 'lossy: results may differ',
+    exact: 'exact: the same bits, for every input',
+    ulp: 'ulp: outputs differ by at most a few units in the last place',
+    rounding: 'rounding: outputs differ only by rounding',
+    approx: 'approx: an error without a bound',
+    lossy: 'lossy: the model computes something else',
   };
   return words[exactness] ?? exactness;
 }
@@ -328,7 +328,10 @@ async function change(title, args, accept, describe) {
   };
   if (r.code === 1) {
     const remain = (r.report.remain ?? []).map((o) => `${o.where}: ${o.text}`);
-    throw new Refused([`${title}: not possible`, ...remain,
+    const n = r.report.before ?? 0;
+    throw new Refused([
+      `${from.name}: unsupported by ${r.report.target} for ${count(n, 'reason')}; some remain`,
+      ...remain,
       r.report.would_help ? `would help, and needs consent (${r.report.consent}): ${r.report.would_help}` : '',
       r.messages].filter(Boolean).join('\n'));
   }
@@ -359,7 +362,7 @@ $('repair').addEventListener('submit', (e) => {
 $('judge').addEventListener('click', () => {
   const v = model(), t = target();
   job(`Checking for ${t}`, async () => {
-    const r = await json(['check', '--json', '--target', t, v.name], v.files, [0, 1, 6]);
+    const r = await json(['check', '--json', '--target', t, v.name], v.files, [0, 1, 3, 6]);
     drawFindings(r.report.files[0]);
     $('findings-title').scrollIntoView({ block: 'start' });
     return `${t}: ${(verdicts[r.report.files[0].target?.verdict] ?? ['', 'invalid model'])[1]}`;
@@ -389,7 +392,7 @@ $('verify').addEventListener('click', () => {
       { ...under('before', a.files), ...under('after', b.files) });
     if (r.code > 1) throw new Refused(r.stderr.trim());
     $('verified').hidden = false;
-    $('verified').textContent = [r.stdout.trim(), r.stderr.trim()].filter(Boolean).join('\n');
+    $('verified').textContent = [r.stdout.trimEnd(), r.stderr.trimEnd()].filter(Boolean).join('\n');
     return r.code === 0 ? 'All outputs agree' : 'Outputs differ, or nothing could be compared';
   });
 });

@@ -248,6 +248,34 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
 #endif
 }
 
+#ifdef __EMSCRIPTEN__
+/* The last released region: memory of WebAssembly cannot be returned. */
+static struct {
+  void *p;
+  size_t n;
+} spare;
+
+/* Memory that sbrk adds is zero, and the engine commits its pages once they are touched; that of
+ * mmap is filled here. */
+int surg__os_reserve(size_t n, void **p) {
+  if (n <= spare.n) {
+    memset(spare.p, 0, n);
+    *p = spare.p;
+    spare.n = 0;
+    return 0;
+  }
+  const size_t unit = 16, half = (n / 2 / unit + 1) * unit; /* sbrk moves less than 2 GiB */
+  void *first = sbrk((intptr_t)half), *second = NULL;
+  if (first != (void *)-1) second = sbrk((intptr_t)half);
+  if (first == (void *)-1 || second != (char *)first + half) return ENOMEM;
+  *p = first;
+  return 0;
+}
+
+void surg__os_release(void *p, size_t n) {
+  if (p && n > spare.n) spare.p = p, spare.n = n;
+}
+#else
 int surg__os_reserve(size_t n, void **p) {
   SURG_SYS_FAULT(ENOMEM);
   void *m =
@@ -260,6 +288,7 @@ int surg__os_reserve(size_t n, void **p) {
 void surg__os_release(void *p, size_t n) {
   if (p) munmap(p, n);
 }
+#endif
 
 /* Fills up to n random bytes; returns their number, or -1. */
 static ssize_t random_bytes(void *p, size_t n) {

@@ -83,10 +83,10 @@ export class Output extends Stream {
 }
 
 // Runs the program. `files` gives open, stat, readdir, readlink, access, mkdir, rmdir, unlink,
-// rename and chmod; `streams` are the open files 0, 1 and 2; `most` limits the memory in bytes.
-// Returns its exit code.
+// rename and chmod; `streams` are the open files 0, 1 and 2; `most` limits the memory in bytes;
+// `random` is the Crypto object where it is no global (Node 18). Returns the exit code.
 export function run(module, { args, files, streams, env = {}, cwd = '/', tty = [],
-  most = MOST_PAGES * PAGE }) {
+  most = MOST_PAGES * PAGE, random = globalThis.crypto }) {
   let memory, u8, view;
   const utf8 = new TextEncoder(), text = new TextDecoder();
   const open = streams.map((file, i) => ({ file, at: 0, path: null, tty: !!tty[i], flags: 2 }));
@@ -307,7 +307,7 @@ export function run(module, { args, files, streams, env = {}, cwd = '/', tty = [
       throw new Exit(134);
     },
     getentropy: (p, n) => {
-      crypto.getRandomValues(bytesAt(p, n));
+      random.getRandomValues(bytesAt(p, n));
       return 0;
     },
     clock_gettime: clock,

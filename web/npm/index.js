@@ -4,7 +4,7 @@
 import { Input, Output, run } from './host.js';
 import { MemoryFiles, contents } from './memory.js';
 
-let compiled = null;
+let compiled = null, random;
 
 async function bytesOfProgram() {
   const url = new URL('./onnxsurg.wasm', import.meta.url);
@@ -15,6 +15,11 @@ async function bytesOfProgram() {
   const response = await fetch(url);
   if (!response.ok) throw new Error(`cannot load ${url}: ${response.status}`);
   return response.arrayBuffer();
+}
+
+// Node 18 has no global Crypto object.
+async function findRandom() {
+  random ??= globalThis.crypto ?? (await import('node:crypto')).webcrypto;
 }
 
 export function init(wasm) {
@@ -38,13 +43,14 @@ export class OnnxsurgError extends Error {
 }
 
 async function execute(args, files, { stdin, memory } = {}) {
-  await init();
+  await Promise.all([init(), findRandom()]);
   const folder = new MemoryFiles(files), out = new Output(), err = new Output();
   const input = contents(stdin ?? new Uint8Array(0));
   const bytes = new Uint8Array(input.size);
   input.read(bytes, 0);
   const code = run(await compiled, {
     args: args.map(String), files: folder, streams: [new Input(bytes), out, err], most: memory,
+    random,
   });
   return { code, out, stderr: err.text(), folder };
 }
@@ -115,7 +121,7 @@ export class Model {
   }
   async check(options) {
     const { report: all } = await report(['check', '--json', ...optionsOf(options), this.name],
-      this.files, [0, 1, 6]);
+      this.files, [0, 1, 3, 6]);
     return all.files[0];
   }
   async text() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
 // The command line of onnxsurg on the files of this computer.
+import { webcrypto } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isatty } from 'node:tty';
 
@@ -24,4 +25,5 @@ process.exitCode = run(module, {
   tty: [0, 1, 2].map((fd) => isatty(fd)),
   env: process.env,
   cwd: process.cwd(),
+  random: webcrypto,
 });
