@@ -199,7 +199,8 @@ surg_status surg__model_settle(surg_model *m) {
     surg__defect *d = &m->defects.items[i];
     if (!d->cured && m->epoch != m->read_epoch && cured(&probe, d)) d->cured = changed = true;
   }
-  if (m->epoch != m->read_epoch && !m->judged_gen) {
+  /* A node with a cured finding may have others that were hidden by it. */
+  if (m->epoch != m->read_epoch && (!m->judged_gen || changed)) {
     const size_t before = m->defects.count;
     if (changed) mark_nodes(m); /* nodes without an open error are checked again */
     probe.probe = NULL;
@@ -269,6 +270,7 @@ surg_status surg_model_accept_finding(surg_model *m, size_t i) {
     if (d->attr && d->node) d->node->attrs_dirty = true;
   }
   d->cured = true;
+  m->judged_gen = 0;
   if (is(d, "E138")) settle_imports(m, d);
   if (d->value && d->node && !d->value->erased) surg__touch_graph(d->value->graph);
   if (d->node && !d->node->erased)

@@ -59,6 +59,16 @@ static void put_part(surg__saver *s, uint32_t number) {
   }
 }
 
+/* The version of an import in the file; 0: none. */
+static uint64_t version_read(surg__saver *s, const surg__field *import) {
+  surg__cursor c = surg__save_cursor(s, import->body);
+  surg__field f;
+  uint64_t version = 0;
+  while (surg__save_next(s, &c, &f))
+    if (f.number == IMPORT_VERSION) version = f.value;
+  return version;
+}
+
 /* Whether an import repeats another one. Reading merged the two, and the repetition is kept as
  * long as the other one is unchanged. */
 static bool repeats_import(surg__saver *s, const surg__field *f) {
@@ -66,7 +76,8 @@ static bool repeats_import(surg__saver *s, const surg__field *f) {
   for (size_t i = 0; i < list->count; i++)
     if (list->items[i].src.field_off == f->off) return false;
   for (size_t i = 0; i < list->count; i++)
-    if (!list->items[i].dirty && surg__save_reads(s, f->body, IMPORT_DOMAIN, list->items[i].domain))
+    if (!list->items[i].dirty && version_read(s, f) == (uint64_t)list->items[i].version &&
+        surg__save_reads(s, f->body, IMPORT_DOMAIN, list->items[i].domain))
       return true;
   return false;
 }

@@ -545,9 +545,10 @@ static bool copy_defects(cloner *c) {
     surg__defect n = *d;
     if (!text_of(c, d->text, &n.text) || !text_of(c, d->where, &n.where)) return false;
     n.cured = d->cured || went(d);
-    n.graph = d->graph ? d->graph->work : NULL;
-    n.node = d->node ? d->node->work : NULL;
-    n.value = d->value ? d->value->work : NULL;
+    /* `work` of erased objects is stale. */
+    n.graph = d->graph && !d->graph->erased ? d->graph->work : NULL;
+    n.node = d->node && !d->node->erased ? d->node->work : NULL;
+    n.value = d->value && !d->value->erased ? d->value->work : NULL;
     n.attr = n.node ? same_attr(d->node, d->attr, n.node) : NULL;
     n.tensor = d->tensor ? same_tensor(d, &n) : NULL;
     n.function = NULL;

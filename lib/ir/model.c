@@ -121,6 +121,11 @@ surg_status surg_model_set_ir_version(surg_model *m, int64_t version) {
                        (long long)version);
   if (m->has_ir_version && m->ir_version == version) return SURG_OK;
   if (m->ir_version < 2 && version >= 2) type_attributes(m);
+  /* Below version 3 the opset is implied, and from then on imported. */
+  if ((m->ir_version < 3) != (version < 3)) {
+    m->judged_gen = 0;
+    surg__model_unresolve(m);
+  }
   m->ir_version = version;
   m->has_ir_version = true;
   touch_header(m);

@@ -43,7 +43,9 @@ surg_value *mend_ints(surg_node *before, const int64_t *items, size_t count);
 
 bool mend_findings(mending *k); /* assumptions that a lenient load made */
 bool mend_versions(mending *k); /* IR version, spelling of opset imports */
-bool mend_opsets(mending *k);   /* missing opset imports, or older than a node needs */
+/* Sets the IR version, if it is missing, to one that has the opset. */
+bool mend_ir(mending *k, int64_t opset, surg_exactness e);
+bool mend_opsets(mending *k); /* missing opset imports, or older than a node needs */
 /* Whether, of two imports of the default domain (versions at the end of `text`), only the newer
  * one makes sense or both mean the same. */
 bool mend_opset_certain(const mending *k, const char *text);

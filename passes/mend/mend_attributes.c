@@ -171,7 +171,7 @@ static bool repeated(mending *k, surg_node *n) {
     const surg_attr *a = surg_node_attr_at(n, i);
     const char *name = surg_attr_name(a);
     const surg_attr *first = surg_node_attr(n, name);
-    if (first == a) continue;
+    if (first == a || !*name) continue;
     const surg_exactness e = same_attr(first, a) == 1 ? SURG_EXACT : SURG_APPROX;
     if (!mend_allows(k, e))
       mend_leaves(k, n, "attribute '%.100s' has two values; --allow approx selects the last", name);
@@ -208,7 +208,8 @@ static bool unknown(mending *k, surg_node *n, const surg_schema *s) {
     const surg_attr *a = surg_node_attr_at(n, i);
     const char *name = surg_attr_name(a);
     const surg_attr_kind kind = surg_attr_get_kind(a);
-    if (in_schema(s, name) || kind == SURG_ATTR_GRAPH || kind == SURG_ATTR_GRAPHS) continue;
+    if (!*name || in_schema(s, name) || kind == SURG_ATTR_GRAPH || kind == SURG_ATTR_GRAPHS)
+      continue;
     if (strncmp(name, "__", 2) == 0 || surg_schema_op(s) == SURG_OP_LayerNormalization) continue;
     if (was_known(n, name)) {
       mend_leaves(k, n, "attribute '%.100s' is of another version of the operator", name);

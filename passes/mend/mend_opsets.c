@@ -8,6 +8,9 @@
 #include "../util/domains.h"
 #include "mend.h"
 
+#define WIDELY_SUPPORTED 17 /* opset preferred for a model without any version */
+#define IR_OF_COPY 8        /* of a copy without an IR version: any that has imports */
+
 /* The newest opset of the ONNX releases with an IR version. */
 static int64_t newest_of(int64_t ir) {
   static const uint8_t newest[] = {[3] = 8, 9, 10, 11, 14, 18, 20, 22, 23, 24};
@@ -130,11 +133,14 @@ static int64_t newest_fit(const scope *s, int64_t least, int64_t most) {
 
 /* A copy of the scope with opset v and types inferred; copy.m is NULL on failure. Free copy.m. */
 static scope copy_at(const mending *k, const surg_function *f, int64_t v) {
+  surg_model_open_findings(k->m); /* updates findings of erased nodes, which have no copy */
   scope s = {.m = surg_model_clone(k->m)};
   for (size_t i = 0; f && s.m && i < surg_model_function_count(k->m); i++)
     if (surg_model_function(k->m, i) == f) s.f = surg_model_function(s.m, i);
   if (!s.m) return s;
-  if (set_opset(&s, v) == SURG_OK) {
+  const bool known = surg_model_ir_version(s.m) > 0;
+  if ((known || surg_model_set_ir_version(s.m, IR_OF_COPY) == SURG_OK) &&
+      set_opset(&s, v) == SURG_OK) {
     surg_model_open_findings(s.m); /* updates the class of nodes that the opset makes valid */
     if (surg_model_infer(s.m) == SURG_OK) return s;
   }
@@ -174,10 +180,19 @@ bool mend_opset_certain(const mending *k, const char *text) {
 
 static bool import(mending *k, const scope *s, int64_t v, surg_exactness e, const char *why,
                    const char *fit) {
-  if (!mend_may(k, e)) return true;
+  if (mend_allows(k, e) && !mend_ir(k, v, e)) return false;
+  if (surg_model_ir_version(k->m) <= 0 || !mend_may(k, e)) return true;
   if (set_opset(s, v) != SURG_OK) return false;
   mend_did(k, NULL, e, "%s: now opset %lld, which %s", why, (long long)v, fit);
   return true;
+}
+
+/* The oldest opset above `above` that all nodes match; 0: none. */
+static int64_t oldest_fit(const scope *s, int64_t above) {
+  const int64_t newest = surg_schema_newest("");
+  int64_t v = above + 1;
+  while (v <= newest && misfit(s, v)) v++;
+  return v <= newest ? v : 0;
 }
 
 /* No opset has all nodes as they are: the newest one that has them once required attributes are
@@ -201,11 +216,12 @@ static bool missing_and_lacking(mending *k, const scope *s, int64_t most) {
 }
 
 static bool missing(mending *k, const scope *s) {
-  const int64_t most = newest_of(surg_model_ir_version(k->m));
-  const int64_t wanted = k->opset > 0 && k->opset < most ? k->opset : most;
+  const int64_t ir = surg_model_ir_version(k->m), most = newest_of(ir);
+  int64_t wanted = ir > 0 ? most : WIDELY_SUPPORTED;
+  if (k->opset > 0 && k->opset < wanted) wanted = k->opset;
   int64_t v = newest_fit(s, 1, wanted);
-  if (!v) v = newest_fit(s, 1, most);
-  if (!v) return missing_and_lacking(k, s, most);
+  if (!v) v = oldest_fit(s, wanted);
+  if (!v || v > most) return missing_and_lacking(k, s, most);
   const int64_t other = contested(k, s->f, v, most);
   if (other < 0) return surg_model_status(k->m) == SURG_OK;
   const surg_exactness e = other ? SURG_APPROX : SURG_EXACT;
@@ -216,14 +232,6 @@ static bool missing(mending *k, const scope *s) {
         "--allow approx selects %lld",
         (long long)(other < v ? other : v), (long long)(other < v ? v : other), (long long)v);
   return import(k, s, v, e, "the opset import is missing", "has all nodes as they are");
-}
-
-/* The oldest opset above `above` that all nodes match; 0: none. */
-static int64_t oldest_fit(const scope *s, int64_t above) {
-  const int64_t newest = surg_schema_newest("");
-  int64_t v = above + 1;
-  while (v <= newest && misfit(s, v)) v++;
-  return v <= newest ? v : 0;
 }
 
 /* Whether the node has the form of another version: `now` has no such operator, or not one of the
@@ -273,8 +281,10 @@ static bool moved(mending *k, const scope *s, int64_t now) {
 
 static bool one_scope(mending *k, surg_function *f) {
   const scope s = {.m = k->m, .f = f};
-  const int64_t now = opset_of(&s);
-  if (surg_model_ir_version(k->m) < 3) return true;
+  const int64_t ir = surg_model_ir_version(k->m);
+  if (ir > 0 && ir < 3) return true;
+  /* Without an IR version there is no import: mend_versions has set it otherwise. */
+  const int64_t now = ir > 0 || f ? opset_of(&s) : 0;
   if (now > 0) return moved(k, &s, now);
   const bool empty = !f && surg_model_import_count(k->m) == 0;
   return next_node(&s, NULL) || empty ? missing(k, &s) : true;

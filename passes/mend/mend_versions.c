@@ -39,11 +39,19 @@ static int64_t imported(const surg_model *m) {
   return 0;
 }
 
-/* The IR version that the content needs, at least that of its opset. */
-static int64_t ir_needed(const mending *k) {
+/* Whether the main graph or a graph inside it has a node of ONNX's own domain. */
+static bool uses_onnx(const surg_model *m) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n && !surg_graph_function(g);
+         n = surg_node_next(n))
+      if (domains_default(surg_node_domain(n)) && !surg_node_function(n)) return true;
+  return false;
+}
+
+/* The IR version that the content needs, at least that of the opset. */
+static int64_t ir_needed(const mending *k, int64_t opset) {
   const surg_node *where;
   char what[TEXT];
-  const int64_t opset = imported(k->m);
   int64_t ir = ir_of(opset > 0 ? opset : 1);
   const int64_t least = surg_model_ir_floor(k->m, &where, what, sizeof what);
   if (ir < least) ir = least;
@@ -60,25 +68,32 @@ static bool keep_constant(surg_graph *g) {
   return true;
 }
 
-static bool set_ir(mending *k) {
-  if (surg_model_ir_version(k->m) > 0 || !mend_may(k, SURG_EXACT)) return true;
-  const int64_t ir = ir_needed(k);
+bool mend_ir(mending *k, int64_t opset, surg_exactness e) {
+  if (surg_model_ir_version(k->m) > 0 || !mend_may(k, e)) return true;
+  const int64_t ir = ir_needed(k, opset);
   if (surg_model_set_ir_version(k->m, ir) != SURG_OK) return false;
-  mend_did(k, NULL, SURG_EXACT,
+  mend_did(k, NULL, e,
            "IR version is missing or out of range: now %lld, by what the model contains",
            (long long)ir);
   return true;
+}
+
+/* Sets a missing IR version, unless the opset is missing too: then mend_opsets selects both. */
+static bool set_ir(mending *k) {
+  const int64_t opset = imported(k->m);
+  return opset || !uses_onnx(k->m) ? mend_ir(k, opset, SURG_EXACT) : true;
 }
 
 /* Raises an IR version that has no opset imports, or requires initializers to be inputs. */
 static bool raise_ir(mending *k) {
   surg_graph *g = surg_model_graph(k->m);
   const int64_t now = surg_model_ir_version(k->m);
+  if (now <= 0) return true;
   const bool weights = now == FIRST_WITH_IMPORTS && has_own_weights(g);
   if (!weights && (now >= FIRST_WITH_IMPORTS || !surg_model_import_count(k->m))) return true;
   const surg_exactness e =
       weights || mend_opset_agrees(k, imported(k->m), 1) ? SURG_EXACT : SURG_APPROX;
-  const int64_t ir = weights ? FIRST_WITH_WEIGHTS : ir_needed(k);
+  const int64_t ir = weights ? FIRST_WITH_WEIGHTS : ir_needed(k, imported(k->m));
   if (!mend_allows(k, e))
     mend_leaves(k, NULL,
                 "IR version %lld implies opset 1, and the model imports opset %lld, which gives "

@@ -2,6 +2,7 @@
 /* Fuzz target: bytes as a model that may be invalid, loaded leniently and given to `mend` without
  * and with consent. What `mend` finishes verifies, and is saved as a file that a strict load
  * accepts. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/context.h"
@@ -9,9 +10,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void require(bool holds) {
-  if (!holds) abort();
-}
+#define require(condition)                                                      \
+  do {                                                                          \
+    if (!(condition)) {                                                         \
+      fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+      abort();                                                                  \
+    }                                                                           \
+  } while (0)
 
 static bool resource(surg_status s) {
   return s == SURG_ELIMIT || s == SURG_ENOMEM;
@@ -28,6 +33,7 @@ static void check_result(surg_context *ctx, surg_model *m) {
   surg_load_options options = {.size = sizeof options, .no_external = true};
   surg_model *again = NULL;
   s = surg_model_load_memory(ctx, bytes, n, "again", &options, &again);
+  if (s != SURG_OK) fprintf(stderr, "%s\n", surg_context_error(ctx));
   require(s == SURG_OK || resource(s));
   surg_model_free(again);
   surg_context_free_bytes(ctx, bytes);
