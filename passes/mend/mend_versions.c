@@ -117,7 +117,8 @@ static size_t rename_nodes(mending *k, surg_node **first) {
   size_t count = 0;
   for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      if (!is_long(surg_node_domain(n)) || surg_node_function(n) || !mend_may(k, SURG_EXACT))
+      if (!is_long(surg_node_domain(n)) || !*surg_node_op_type(n) || surg_node_function(n) ||
+          !mend_may(k, SURG_EXACT))
         continue;
       char *op = surg_pass_alloc(k->p, strlen(surg_node_op_type(n)) + 1);
       if (!op || surg_node_set_op(n, "", strcpy(op, surg_node_op_type(n))) != SURG_OK)
