@@ -84,8 +84,9 @@ static json_t *node_json(const place *p) {
 
 static json_t *finding_json(surg_severity severity, const char *code, const char *where,
                             const char *text, const char *pass) {
-  const surg__rule_info *rule = surg__check_rule(code);
+  surg_check_rule rule = {.size = sizeof rule, .hint = ""};
   json_t *f = json_object();
+  surg_check_find_rule(code, NULL, &rule);
   json_object_set_new(f, "severity", json_string(severities[severity]));
   json_object_set_new(f, "code", json_string(code));
   json_object_set_new(f, "where", where ? cli_text_json(where) : json_null());
@@ -98,7 +99,7 @@ static json_t *finding_json(surg_severity severity, const char *code, const char
     json_object_set_new(f, "node", json_null());
   }
   json_object_set_new(f, "text", cli_text_json(text));
-  json_object_set_new(f, "hint", json_string(rule->hint));
+  json_object_set_new(f, "hint", json_string(rule.hint));
   json_object_set_new(f, "pass", pass ? json_string(pass) : json_null());
   return f;
 }
@@ -147,12 +148,6 @@ static json_t *uri_json(const char *path) {
   return j;
 }
 
-static size_t rule_index(const char *code) {
-  const surg__rule_info *all;
-  surg__check_rules(&all);
-  return (size_t)(surg__check_rule(code) - all);
-}
-
 static json_t *message_json(const char *where, const char *text) {
   char *line = NULL;
   if (!where || asprintf(&line, "%s: %s", where, text) < 0) line = NULL;
@@ -163,28 +158,29 @@ static json_t *message_json(const char *where, const char *text) {
 
 static json_t *result_json(const report *r, surg_severity severity, const char *code,
                            const char *where, const char *text, const char *pass) {
-  const surg__rule_info *rule = surg__check_rule(code);
+  surg_check_rule rule = {.size = sizeof rule, .hint = ""};
+  size_t index = 0;
+  surg_check_find_rule(code, &index, &rule);
   json_t *at = json_pack("{s:{s:{s:o}}}", "physicalLocation", "artifactLocation", "uri",
                          uri_json(strcmp(r->path, "-") ? r->path : "stdin"));
   if (where)
     json_object_set_new(at, "logicalLocations",
                         json_pack("[{s:o}]", "fullyQualifiedName", cli_text_json(where)));
-  json_t *properties = json_pack("{s:s}", "hint", rule->hint);
+  json_t *properties = json_pack("{s:s}", "hint", rule.hint);
   if (pass) json_object_set_new(properties, "pass", json_string(pass));
   return json_pack("{s:s, s:I, s:s, s:o, s:[o], s:o}", "ruleId", code, "ruleIndex",
-                   (json_int_t)rule_index(code), "level", severities[severity], "message",
+                   (json_int_t)index, "level", severities[severity], "message",
                    message_json(where, text), "locations", at, "properties", properties);
 }
 
 static json_t *rules_json(void) {
-  const surg__rule_info *all;
-  const size_t n = surg__check_rules(&all);
+  surg_check_rule rule = {.size = sizeof rule};
   json_t *list = json_array();
-  for (size_t i = 0; i < n; i++)
+  for (size_t i = 0; surg_check_rule_at(i, &rule) == SURG_OK; i++)
     json_array_append_new(
-        list, json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", all[i].code, "shortDescription",
-                        "text", all[i].finding, "help", "text", all[i].hint, "defaultConfiguration",
-                        "level", severities[surg__check_severity(all[i].code)]));
+        list, json_pack("{s:s, s:{s:s}, s:{s:s}, s:{s:s}}", "id", rule.code, "shortDescription",
+                        "text", rule.finding, "help", "text", rule.hint, "defaultConfiguration",
+                        "level", severities[rule.severity]));
   return list;
 }
 
@@ -236,7 +232,9 @@ static void tell(report *r, surg_severity severity, const char *code, const char
 
 void report_show(report *r, const char *code, const char *where, const char *text,
                  const char *pass) {
-  report_show_as(r, surg__check_severity(code), code, where, text, pass);
+  surg_check_rule rule = {.size = sizeof rule, .severity = SURG_ERROR};
+  surg_check_find_rule(code, NULL, &rule);
+  report_show_as(r, (surg_severity)rule.severity, code, where, text, pass);
 }
 
 void report_show_as(report *r, surg_severity severity, const char *code, const char *where,

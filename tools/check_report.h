@@ -3,7 +3,8 @@
 #ifndef SURG_CHECK_REPORT_H
 #define SURG_CHECK_REPORT_H
 
-#include "check/check.h"
+#include <onnxsurg/check.h>
+
 #include "cli.h"
 
 typedef enum form { FORM_TEXT, FORM_JSON, FORM_SARIF } form;
@@ -20,13 +21,12 @@ typedef struct output {
 typedef struct report {
   output *out;
   const char *path;
-  char *name;       /* path as printed by the loader; NULL: unknown */
   size_t counts[3]; /* indexed by surg_severity */
   size_t shown, hidden;
-  json_t *list; /* its findings; NULL: printed as text */
-  json_t *target; /* verdict for the target; NULL: no target given */
+  json_t *list;        /* its findings; NULL: printed as text */
+  json_t *target;      /* verdict for the target; NULL: no target given */
   const char *verdict; /* name of that verdict; NULL: no target given */
-  json_t *mend; /* result of trying `mend`; NULL: not tried */
+  json_t *mend;        /* result of trying `mend`; NULL: not tried */
 } report;
 
 void output_start(output *o);

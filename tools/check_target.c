@@ -6,7 +6,6 @@
 
 #include "findings.h"
 #include "quiet.h"
-#include "target/verdict.h"
 #include "verdict.h"
 
 surg_target *cli_target(surg_context *ctx, const char *name, int *code) {
@@ -26,15 +25,6 @@ static void count(target_tally *all, surg_verdict v, bool misread) {
   all->misread += misread;
 }
 
-/* The severity of a finding under a target: an error where the target rejects the model, a note
- * where support is unknown, at most a warning where the target accepts an invalid construct. */
-static surg_severity severity_of(const char *code, surg__verdict v) {
-  const surg_severity own = surg__check_severity(code);
-  if (v == SURG__ILLEGAL) return SURG_ERROR;
-  if (v == SURG__UNKNOWN) return SURG_NOTE;
-  return own == SURG_ERROR ? SURG_WARNING : own;
-}
-
 static void heard(void *user, const surg_objection *o) {
   telling *t = user;
   count(t->all, o->verdict, o->misread);
@@ -43,12 +33,12 @@ static void heard(void *user, const surg_objection *o) {
 
 /* Reports a loader finding that does not count in the verdict. surg_target_judge reports all
  * other ones again, so they are skipped here. */
-void check_target_finding(report *r, const surg_target *t, const finding *f) {
+void check_target_finding(report *r, const surg_target *t, const surg_check_finding *f) {
+  int32_t support, severity;
   /* A code that the target judges node by node is accepted here; its objections follow later. */
-  const bool judged = surg__target_judges(f->code);
-  const surg_verdict v = judged ? SURG_SUPPORTED : surg__target_finding(t, f->code);
-  if (!judged && (surg__check_severity(f->code) == SURG_ERROR || v != SURG_SUPPORTED)) return;
-  report_show_as(r, severity_of(f->code, v), f->code, f->where, f->text, f->pass);
+  const bool counts = surg_target_finding(t, f->code, &support, &severity) != SURG_ENOTFOUND;
+  if (counts && (f->severity == SURG_ERROR || support != SURG_SUPPORTED)) return;
+  report_show_as(r, (surg_severity)severity, f->code, f->where, f->text, f->pass);
 }
 
 /* Reports the repairs that would make the model supported. */
@@ -93,10 +83,10 @@ static surg_status elsewhere(report *r, const surg_target *t, surg_model *m) {
   if (s == SURG_OK) s = surg_target_host_nodes(t, m, placed, &p, NULL, NULL, NULL);
   if (p.list) {
     if (!r->target) r->target = json_object();
-    json_object_set_new(r->target, "elsewhere",
-                        json_pack("{s:s,s:I,s:I,s:I,s:o}", "host", surg_target_host(t), "nodes",
-                                  (json_int_t)nodes, "on_cpu", (json_int_t)off, "unknown",
-                                  (json_int_t)open, "list", p.list));
+    json_object_set_new(
+        r->target, "elsewhere",
+        json_pack("{s:s,s:I,s:I,s:I,s:o}", "host", surg_target_host(t), "nodes", (json_int_t)nodes,
+                  "on_cpu", (json_int_t)off, "unknown", (json_int_t)open, "list", p.list));
   } else if (p.shown > ELSEWHERE_SHOWN) {
     printf("    and %zu more\n", p.shown - ELSEWHERE_SHOWN);
   }
@@ -108,9 +98,7 @@ static void put_reasons(size_t n, const char *what) {
 }
 
 surg_verdict target_verdict(const target_tally *all) {
-  return all->unsupported ? SURG_UNSUPPORTED
-         : all->unknown   ? SURG_SUPPORT_UNKNOWN
-                          : SURG_SUPPORTED;
+  return all->unsupported ? SURG_UNSUPPORTED : all->unknown ? SURG_SUPPORT_UNKNOWN : SURG_SUPPORTED;
 }
 
 static void print_verdict(const report *r, const surg_target *t, surg_verdict v,
@@ -131,7 +119,7 @@ surg_status check_target(report *r, const surg_target *t, const char *name,
                          const cli_common *common, const findings *f, target_tally *all) {
   telling tell = {.r = r, .all = all};
   quiet_model q;
-  surg_status s = quiet_open_any(&q, common, f->bytes ? f->name : r->path, f->bytes, f->n_bytes);
+  surg_status s = quiet_open_any(&q, common, r->path, f->bytes.p, f->bytes.n);
   if (s == SURG_OK)
     s = surg_target_judge(t, q.m, heard, &tell, NULL);
   else

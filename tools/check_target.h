@@ -15,8 +15,7 @@ typedef struct target_tally {
 } target_tally;
 surg_verdict target_verdict(const target_tally *all);
 /* Reports a finding of the loader that check_target does not report as an objection. */
-struct finding;
-void check_target_finding(report *r, const surg_target *t, const struct finding *f);
+void check_target_finding(report *r, const surg_target *t, const surg_check_finding *f);
 /* Reports every objection to the model, and the verdict. Returns SURG_OK or SURG_ENOMEM. */
 struct findings;
 surg_status check_target(report *r, const surg_target *t, const char *name,

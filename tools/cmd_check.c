@@ -25,6 +25,8 @@ static const char help[] =
     "exit codes: 0 no error, 1 an error was found, 3 a file cannot be read, 4 limit;\n"
     "with --target: 0 supported, 1 unsupported, 6 support unknown\n";
 
+#define FINDINGS 100u /* listed for each file, if --max-findings is not given */
+
 enum {
   OPT_STRICT = OPT_OWN,
   OPT_SARIF,
@@ -57,8 +59,8 @@ typedef struct checked {
 
 /* Keeps the last error of the loader, which is the reason for the verdict if no model can be
  * built from the file. */
-static void keep_last(checked *file, const finding *f) {
-  if (surg__check_severity(f->code) != SURG_ERROR || !f->text) return;
+static void keep_last(checked *file, const surg_check_finding *f) {
+  if (f->severity != SURG_ERROR || !f->text) return;
   free(file->where);
   free(file->text);
   file->code = f->code;
@@ -66,7 +68,7 @@ static void keep_last(checked *file, const finding *f) {
   file->text = strdup(f->text);
 }
 
-static void found(void *user, const finding *f) {
+static void found(void *user, const surg_check_finding *f) {
   checked *file = user;
   report *r = &file->r;
   if (file->target && !f->line) keep_last(file, f);
@@ -79,18 +81,12 @@ static void found(void *user, const finding *f) {
     report_show(r, f->code, f->where, f->text, f->pass);
 }
 
-/* Converts a clone of the model to the opset of --opset and reports what prevents it (E135). */
+/* Reports what prevents the conversion to the opset of --opset (E135). */
 static surg_status try_move(checking *c, findings *f) {
   cli_text text = {0};
-  surg_pipeline *p = NULL;
   surg_status s = cli_moves(f->ctx, &text, &c->opset, 1, NULL) == EXIT_DONE ? SURG_OK : SURG_EUSAGE;
   if (s == SURG_OK && text.failed) s = SURG_ENOMEM;
-  if (s == SURG_OK) s = surg_pipeline_parse(f->ctx, cli_text_of(&text), "--opset", &p);
-  c->run.dry_run = true;
-  f->code = "E135";
-  if (s == SURG_OK) s = surg_pipeline_run(p, &f->m, &c->run, NULL);
-  f->code = NULL;
-  surg_pipeline_free(p);
+  if (s == SURG_OK) s = surg_checked_try(f->file, cli_text_of(&text), "--opset", &c->run, NULL);
   cli_text_free(&text);
   return s;
 }
@@ -100,7 +96,7 @@ static surg_status examine(checking *c, findings *f, checked *file) {
   surg_status s = c->target
                       ? check_target(&file->r, c->target, c->target_name, &c->common, f, &file->all)
                       : findings_look(f);
-  if (c->opset && !f->partial && s == SURG_OK) s = try_move(c, f);
+  if (c->opset && !f->sum.partial && s == SURG_OK) s = try_move(c, f);
   return s;
 }
 
@@ -115,14 +111,14 @@ static int code_of(const checking *c, const checked *file) {
 }
 
 /* Tries `mend`, if there is something to fix, and reports the result after the findings. */
-static surg_status look_ahead(const checking *c, const findings *f, checked *file) {
+static surg_status look_ahead(const checking *c, findings *f, checked *file) {
   report *r = &file->r;
-  outlook o;
+  surg_outlook o = {.size = sizeof o};
   cli_text b = {0};
   const size_t errors = r->counts[SURG_ERROR];
-  const bool wanted = c->target ? f->partial && errors : errors || r->counts[SURG_WARNING];
+  const bool wanted = c->target ? f->sum.partial && errors : errors || r->counts[SURG_WARNING];
   if (!wanted || c->out.quiet || c->out.form == FORM_SARIF || c->opset) return SURG_OK;
-  surg_status s = outlook_find(&o, &c->common, f, r->path, errors);
+  surg_status s = surg_checked_outlook(f->file, &o);
   if (s != SURG_OK) return s;
   if (report_lines(r)) {
     r->mend = outlook_json(&o);
@@ -142,7 +138,6 @@ static int check_file(checking *c, const char *path) {
   findings f = {.fn = found, .user = &file, .most = c->out.most};
   report_start(&file.r, &c->out, path);
   int code = findings_open(&f, &c->common, path);
-  file.r.name = f.name;
   if (f.m) {
     surg_status s = examine(c, &f, &file);
     if (s == SURG_OK) s = look_ahead(c, &f, &file);
@@ -153,7 +148,7 @@ static int check_file(checking *c, const char *path) {
     report_show(&file.r, file.code, file.where, file.text, NULL);
     file.r.verdict = surg_verdict_name(SURG_UNSUPPORTED);
   }
-  file.r.hidden += f.hidden;
+  file.r.hidden += f.sum.hidden;
   if (code <= EXIT_MODEL) code = f.m || !c->target ? code_of(c, &file) : EXIT_MODEL;
   report_finish(&file.r, code);
   findings_close(&f);
@@ -217,7 +212,7 @@ int cmd_check(int argc, char **argv) {
       JUDGING_OPTIONS,
       CLI_COMMON_OPTIONS,
       {0}};
-  checking c = {.run = {.size = sizeof(surg_run_options)}, .out = {.most = SURG_LIMIT_FINDINGS}};
+  checking c = {.run = {.size = sizeof(surg_run_options)}, .out = {.most = FINDINGS}};
   int code;
   const cli_command command = {options, NULL, help, take, &c, &c.common};
   if (!cli_options(argc, argv, &command, &code)) return code;

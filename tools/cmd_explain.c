@@ -10,7 +10,8 @@
 #include "explain.h"
 #include "findings.h"
 
-#define SHOWN 10u /* most locations listed per message */
+#define MESSAGE_BYTES (4u << 20) /* of a text to explain */
+#define SHOWN 10u                /* most locations listed per message */
 
 static const char help[] =
     "usage: onnxsurg explain 'TEXT'|FILE|- [IN]\n"
@@ -45,8 +46,7 @@ int explain_text(const char *argument, char **text, size_t *n) {
   const bool file = !strcmp(argument, "-") || access(argument, F_OK) == 0;
   int code = EXIT_DONE;
   if (file)
-    code = cli_read_text(strcmp(argument, "-") ? argument : "/dev/stdin", SURG_LIMIT_MESSAGE_TEXT,
-                         text, n);
+    code = cli_read_text(strcmp(argument, "-") ? argument : "/dev/stdin", MESSAGE_BYTES, text, n);
   if (!file && !(*text = strdup(argument))) code = cli_no_memory();
   if (code != EXIT_DONE) return code;
   if (!file) *n = strlen(*text);
@@ -152,7 +152,7 @@ static void seen_one(void *user, const char *where, const char *text) {
 }
 
 /* Keeps the findings of the loader: the loaded model does not contain the defects any more. */
-static void found(void *user, const finding *f) {
+static void found(void *user, const surg_check_finding *f) {
   explaining *x = user;
   char *line = NULL;
   if (f->line) fprintf(stderr, "%s\n", f->line);

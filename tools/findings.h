@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All findings about one file: from loading it, and from checking the loaded model. */
+/* Checks a file in a context of its own. */
 #ifndef SURG_FINDINGS_H
 #define SURG_FINDINGS_H
 
-#include "check/check.h"
+#include <onnxsurg/check.h>
+
 #include "cli.h"
 
-typedef struct finding {
-  const char *code; /* a code of check/rules.def */
-  const char *where, *text, *pass;
-  const char *line; /* E001: the complete diagnostic, ready to print */
-} finding;
+/* The content of standard input or of a pipe, which cannot be read twice; p NULL: of another file.
+ */
+typedef struct file_bytes {
+  char *p;
+  size_t n;
+} file_bytes;
+/* Reads standard input or a pipe; nothing for other files. Returns EXIT_DONE, or another exit code
+ * after printing an error. */
+int file_bytes_read(file_bytes *b, const cli_common *common, const char *path);
 
 typedef struct findings {
-  void (*fn)(void *user, const finding *f);
+  surg_check_fn fn;
   void *user;
-  uint32_t most;    /* most findings reported; 0: SURG_LIMIT_FINDINGS */
+  size_t most; /* most findings reported; 0: the library's limit */
   /* results */
   surg_context *ctx;
-  surg_model *m;    /* NULL: the file cannot be loaded as a model */
-  bool partial;     /* loading reported errors: m lacks the invalid parts */
-  size_t errors, told, hidden;
-  /* private */
-  char *name;
-  const char *code; /* for diagnostics of passes; NULL: use the loader's */
-  char *bytes; /* contents of standard input or a pipe, else NULL */
-  size_t n_bytes;
+  surg_checked *file; /* NULL: out of memory, or the content could not be read */
+  surg_model *m;      /* NULL: the file cannot be loaded as a model */
+  surg_checked_summary sum;
+  file_bytes bytes;
 } findings;
 
 /* Loads a file ("-": standard input) and reports the findings of the loader. Returns an exit

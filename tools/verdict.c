@@ -35,17 +35,26 @@ static void spell(verdict *v) {
            with[0] ? v->kind == SURG_ASSESS_UNCERTAIN ? ", with " : "with " : "", with);
 }
 
-surg_status verdict_find(verdict *v, const surg_target *t, const surg_model *m) {
-  *v = (verdict){.result.size = sizeof v->result};
-  const surg_status s = surg_repair_assess(m, t, &v->kind, &v->found);
-  if (s != SURG_OK) return s;
-  surg_repair_get(v->found, &v->result);
+void verdict_borrow(verdict *v, surg_assessment kind, const surg_repair *found) {
+  *v = (verdict){.kind = kind, .found = found, .result.size = sizeof v->result};
+  surg_repair_get(found, &v->result);
   spell(v);
+}
+
+surg_status verdict_find(verdict *v, const surg_target *t, const surg_model *m) {
+  surg_assessment kind = SURG_ASSESS_BLOCKED;
+  surg_repair *found = NULL;
+  *v = (verdict){.result.size = sizeof v->result};
+  const surg_status s = surg_repair_assess(m, t, &kind, &found);
+  if (s != SURG_OK) return s;
+  verdict_borrow(v, kind, found);
+  v->own = found;
   return SURG_OK;
 }
 
 void verdict_free(verdict *v) {
-  surg_repair_free(v->found);
+  surg_repair_free(v->own);
+  v->own = NULL;
   v->found = NULL;
 }
 
@@ -79,23 +88,6 @@ static void blocks(void *user, const surg_objection *o) {
 
 /* --- the cut --- */
 
-/* Whether the middle part of the cut is supported after a repair of its own. */
-static bool core_passes(const verdict *v, const surg_target *t, const char *extract) {
-  const surg_repair_options all = {
-      .size = sizeof all, .has_allow = true, .allow = SURG_LOSSY, .allow_interface = true};
-  surg_repair_result result = {.size = sizeof result};
-  surg_repair *found = NULL;
-  surg_model *copy = surg_model_clone(surg_repair_model(v->found));
-  surg_context *ctx = copy ? surg_model_context(copy) : NULL;
-  surg_status s = copy ? surg_model_run(&copy, extract) : SURG_ENOMEM;
-  if (s == SURG_OK) s = surg_repair_find(copy, t, &all, &found);
-  if (s == SURG_OK) surg_repair_get(found, &result);
-  surg_repair_free(found);
-  surg_model_free(copy);
-  if (ctx) surg_context_clear_error(ctx);
-  return s == SURG_OK && !result.unsupported;
-}
-
 static void print_part(const verdict *v, const surg_cut *cut, surg_cut_part part,
                        const char *name) {
   char *text;
@@ -104,8 +96,7 @@ static void print_part(const verdict *v, const surg_cut *cut, surg_cut_part part
   surg_context_free_bytes(surg_model_context(surg_repair_model(v->found)), text);
 }
 
-static void print_cut(const verdict *v, const surg_target *t, const char *target, const char *in,
-                      const surg_cut *cut) {
+static void print_cut(const verdict *v, const char *target, const char *in, const surg_cut *cut) {
   const size_t before = surg_cut_nodes(cut, SURG_CUT_BEFORE),
                core = surg_cut_nodes(cut, SURG_CUT_CORE),
                behind = surg_cut_nodes(cut, SURG_CUT_BEHIND);
@@ -114,7 +105,8 @@ static void print_cut(const verdict *v, const surg_target *t, const char *target
     printf("  cut: no part worth cutting out\n");
     return;
   }
-  const bool supported = core_passes(v, t, text);
+  bool supported = false;
+  surg_cut_supported(cut, &supported);
   consent_spell(with, sizeof with, (repair_consent){v->result.used, v->result.used_interface});
   printf("  cut: %zu of %zu nodes form a part of their own%s; %zu before, %zu after\n", core,
          before + core + behind,
@@ -175,7 +167,7 @@ void verdict_print(const verdict *v, const surg_target *t, const char *target, c
   if (surg_target_judge(t, m, blocks, &b, NULL) == SURG_OK && b.all > SHOWN)
     printf("    and %zu more\n", b.all - SHOWN);
   surg_cut *cut = NULL;
-  if (surg_cut_find(t, m, &cut) == SURG_OK) print_cut(v, t, target, in, cut);
+  if (surg_cut_find(t, m, &cut) == SURG_OK) print_cut(v, target, in, cut);
   surg_cut_free(cut);
 }
 

@@ -10,13 +10,16 @@
 
 typedef struct verdict {
   surg_assessment kind;
-  surg_repair *found;        /* the repair, as far as it was possible */
+  const surg_repair *found;  /* the repair, as far as it was possible */
+  surg_repair *own;          /* the same, if the verdict owns it */
   surg_repair_result result; /* its result; texts belong to `found` */
   char with[96];             /* text of verdict_repair */
 } verdict;
 
 /* Tries to repair a copy of the model. */
 surg_status verdict_find(verdict *v, const surg_target *t, const surg_model *m);
+/* A verdict about a search that was made before; it stays the caller's. */
+void verdict_borrow(verdict *v, surg_assessment kind, const surg_repair *found);
 void verdict_free(verdict *v);
 surg_verdict verdict_of(const verdict *v); /* for the model unchanged */
 /* The result of a repair: "exact", "with --allow approx", "unknown", "no"; "" if none is needed.

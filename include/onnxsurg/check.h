@@ -4,7 +4,7 @@
 #ifndef ONNXSURG_CHECK_H
 #define ONNXSURG_CHECK_H
 
-#include <onnxsurg/types.h>
+#include <onnxsurg/run.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,6 +20,7 @@ typedef struct surg_check_finding {
   const char *hint;  /* what to do about it */
   const char *pass;  /* a pass that cures it, or NULL */
   bool loaded;       /* found by loading, so it is in surg_model_finding too */
+  const char *line;  /* E001, the file cannot be read: the whole line of the error; else NULL */
 } surg_check_finding;
 typedef void (*surg_check_fn)(void *user, const surg_check_finding *f);
 
@@ -36,6 +37,64 @@ typedef struct surg_check_counts {
  * SURG_ENOMEM, SURG_ELIMIT. O(model) */
 SURG_EXPORT surg_status surg_check(surg_model *model, size_t most, surg_check_fn fn, void *user,
                                    surg_check_counts *counts);
+
+/* ---- files, valid or not --------------------------------------------------------------------- */
+
+/* A file that was checked. It belongs to a context and is freed before it. */
+typedef struct surg_checked surg_checked;
+
+typedef struct surg_check_options {
+  uint32_t size;                 /* sizeof(surg_check_options) */
+  size_t most;                   /* findings with a place and a text; 0: 100 */
+  const void *bytes;             /* the content, where the file is no file; else NULL */
+  size_t n_bytes;                /* `bytes` stay as long as the surg_checked */
+  const surg_load_options *load; /* without `policy`. NULL: the defaults */
+  surg_check_fn fn;              /* receives each finding; may be NULL */
+  void *user;
+} surg_check_options;
+
+/* What was found so far. */
+typedef struct surg_checked_summary {
+  uint32_t size; /* set by the caller: sizeof(surg_checked_summary) */
+  size_t errors, warnings, notes;
+  size_t hidden;  /* calls that left findings out, as there were more than `most` */
+  bool partial;   /* loading found errors: the model lacks the invalid parts */
+  int32_t status; /* of loading: a surg_status; SURG_EINVALID: the model is invalid */
+} surg_checked_summary;
+
+/* Loads a file and calls `fn` for each finding of that, E001 among them: it cannot be read. What a
+ * surg_load_options.policy of SURG_LOAD_CHECK reports as lines becomes findings, and is not
+ * reported. SURG_OK whatever was found; `options` may be NULL. SURG_EUSAGE, SURG_ENOMEM. O(file) */
+SURG_EXPORT surg_status surg_check_file(surg_context *ctx, const char *path,
+                                        const surg_check_options *options, surg_checked **out);
+/* The model as far as it could be built, borrowed; NULL: nothing of it. Nodes with an error have no
+ * schema in it, and it must not be saved. */
+SURG_EXPORT surg_model *surg_checked_model(const surg_checked *c);
+/* Runs the checker on that model: as surg_check, with the findings of loading left out. Does
+ * nothing without a model. */
+SURG_EXPORT surg_status surg_checked_look(surg_checked *c);
+/* Runs a pipeline on a copy of that model, and calls `fn` with what prevents it as findings E135:
+ * whether a model can be converted to an opset. `where` is its place in messages. *possible (may be
+ * NULL): it runs. SURG_EUSAGE: the text is wrong, or there is no model. */
+SURG_EXPORT surg_status surg_checked_try(surg_checked *c, const char *pipeline, const char *where,
+                                         const surg_run_options *options, bool *possible);
+/* Fills in what was found. */
+SURG_EXPORT surg_status surg_checked_get(const surg_checked *c, surg_checked_summary *out);
+/* Frees it with its model; NULL is allowed. */
+SURG_EXPORT void surg_checked_free(surg_checked *c);
+
+/* A rule of the checker, which every finding of its code is from. Static. */
+typedef struct surg_check_rule {
+  uint32_t size;              /* set by the caller: sizeof(surg_check_rule) */
+  const char *code;           /* "E201" */
+  int32_t severity;           /* surg_severity */
+  const char *finding, *hint; /* what it finds in general; what to do about it */
+  const char *pass;           /* the pass that cures it, or NULL */
+} surg_check_rule;
+/* Fills in rule i, in the order of codes. SURG_ENOTFOUND: there is none. */
+SURG_EXPORT surg_status surg_check_rule_at(size_t i, surg_check_rule *out);
+/* Fills in the rule of a code, and its number. SURG_ENOTFOUND: there is none. `i` may be NULL. */
+SURG_EXPORT surg_status surg_check_find_rule(const char *code, size_t *i, surg_check_rule *out);
 
 /* SURG_OK if no finding of a lenient load is an open error; else reports the first one with its
  * cure and returns SURG_EINVALID. What transforms a model (passes, saving) requires this itself. */

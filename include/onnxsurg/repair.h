@@ -144,7 +144,7 @@ typedef enum surg_cut_part {
 } surg_cut_part;
 
 /* Cuts a model whose graphs are sorted. SURG_ENOTFOUND: no node is unsupported, or one in a
- * function is. The cut refers to the model and is freed before it. O(model) */
+ * function is. The cut refers to model and target and is freed before them. O(model) */
 SURG_EXPORT surg_status surg_cut_find(const surg_target *target, surg_model *model, surg_cut **out);
 /* Frees a cut; NULL is allowed. */
 SURG_EXPORT void surg_cut_free(surg_cut *c);
@@ -154,6 +154,9 @@ SURG_EXPORT size_t surg_cut_nodes(const surg_cut *c, surg_cut_part part);
  * SURG_CUT_BEFORE: inputs of the model. */
 SURG_EXPORT const surg_value *surg_cut_value(const surg_cut *c, surg_cut_part part, bool outputs,
                                              size_t i);
+/* Whether nothing of the middle part is unsupported, once it is extracted and repaired with all
+ * consent. What is tried is not reported. SURG_ENOMEM. Cost: as surg_repair_find. */
+SURG_EXPORT surg_status surg_cut_supported(const surg_cut *c, bool *supported);
 /* The pipeline that extracts a part, `extract{from=a,to=b}`: NUL-terminated, to free with
  * surg_context_free_bytes. SURG_ENOTFOUND: nothing leaves the part, or over 12 values enter or
  * leave it. */

@@ -144,6 +144,12 @@ SURG_EXPORT surg_status surg_target_register(surg_target *t, const char *operato
  * of the model changes. O(model). SURG_EUSAGE, SURG_ENOMEM, SURG_ELIMIT. */
 SURG_EXPORT surg_status surg_target_judge(const surg_target *t, surg_model *model,
                                           surg_objection_fn fn, void *user, surg_judgement *out);
+/* How a target treats a model with a finding of `check`: *verdict, a surg_verdict, and *severity, a
+ * surg_severity: an error where it rejects the model, a note where that is unknown, at most a
+ * warning where it accepts it. SURG_ENOTFOUND: it judges this code node by node, as objections of
+ * surg_target_judge; both are then those of an accepted model. */
+SURG_EXPORT surg_status surg_target_finding(const surg_target *t, const char *code,
+                                            int32_t *verdict, int32_t *severity);
 /* For a target with a host and a supported model: the nodes that run on the host. *on_host: how
  * many for certain, *unknown: how many may, *nodes: how many run anywhere. All may be NULL.
  * SURG_EUNSUPPORTED: the target has no host. O(model) */

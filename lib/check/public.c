@@ -62,3 +62,27 @@ surg_status surg_type_text(surg_context *ctx, const surg_type *type, char **text
   surg__check_put_type(&b, type);
   return surg__buf_give(&b, text);
 }
+
+surg_status surg_check_rule_at(size_t i, surg_check_rule *out) {
+  const surg__rule_info *all;
+  if (!out) return SURG_EUSAGE;
+  if (i >= surg__check_rules(&all)) return SURG_ENOTFOUND;
+  const surg_check_rule rule = {.size = sizeof rule,
+                                .code = all[i].code,
+                                .severity = (int32_t)surg__check_severity(all[i].code),
+                                .finding = all[i].finding,
+                                .hint = all[i].hint,
+                                .pass = all[i].pass};
+  surg__struct_out(out, &rule, sizeof rule);
+  return SURG_OK;
+}
+
+surg_status surg_check_find_rule(const char *code, size_t *i, surg_check_rule *out) {
+  const surg__rule_info *all;
+  const size_t n = surg__check_rules(&all);
+  if (!code || !out) return SURG_EUSAGE;
+  size_t at = 0;
+  while (at < n && strcmp(all[at].code, code) != 0) at++;
+  if (i) *i = at;
+  return surg_check_rule_at(at, out);
+}

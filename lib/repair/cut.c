@@ -4,6 +4,7 @@
 #include <onnxsurg/repair.h>
 
 #include "base/base.h"
+#include "base/hush.h"
 #include "pass/pass.h"
 #include "target/target.h"
 
@@ -11,6 +12,8 @@
 
 struct surg_cut {
   surg_context *ctx;
+  surg_model *m;
+  const surg_target *t;
   surg__cut cut;
 };
 
@@ -34,6 +37,8 @@ surg_status surg_cut_find(const surg_target *target, surg_model *model, surg_cut
   surg_cut *c = surg__calloc(ctx, 1, sizeof *c);
   if (!c) return surg__alloc_status(ctx);
   c->ctx = ctx;
+  c->m = model;
+  c->t = target;
   surg_status s = surg__target_model(target, model, blocks, &b);
   if (s == SURG_OK && b.failed) s = surg__alloc_status(ctx);
   if (s == SURG_OK && !b.nodes.count) s = SURG_ENOTFOUND;
@@ -104,4 +109,34 @@ surg_status surg_cut_pipeline(const surg_cut *c, surg_cut_part part, char **text
   const surg_status s = b.failed ? surg__alloc_status(c->ctx) : SURG_ENOTFOUND;
   surg__buf_free(&b);
   return s;
+}
+
+/* Extracts the middle part from a copy of the model and searches for a repair with all consent. */
+static surg_status repair_core(const surg_cut *c, const char *extract, bool *supported) {
+  const surg_repair_options all = {
+      .size = sizeof all, .has_allow = true, .allow = SURG_LOSSY, .allow_interface = true};
+  surg_repair_result result = {.size = sizeof result};
+  surg_repair *found = NULL;
+  surg_model *copy = surg_model_clone(c->m);
+  surg_status s = copy ? surg_model_run(&copy, extract) : SURG_ENOMEM;
+  if (s == SURG_OK) s = surg_repair_find(copy, c->t, &all, &found);
+  if (s == SURG_OK) s = surg_repair_get(found, &result);
+  surg_repair_free(found);
+  surg_model_free(copy);
+  *supported = s == SURG_OK && !result.unsupported;
+  return s;
+}
+
+surg_status surg_cut_supported(const surg_cut *c, bool *supported) {
+  char *extract = NULL;
+  if (!c || !supported) return SURG_EUSAGE;
+  *supported = false;
+  surg_status s = surg_cut_pipeline(c, SURG_CUT_CORE, &extract);
+  if (s == SURG_ENOTFOUND) return SURG_OK; /* it cannot be extracted */
+  if (s != SURG_OK) return s;
+  const surg__hush h = surg__hush_begin(c->ctx);
+  s = repair_core(c, extract, supported);
+  surg__hush_end(c->ctx, h);
+  surg_context_free_bytes(c->ctx, extract);
+  return s == SURG_ENOMEM ? s : SURG_OK;
 }

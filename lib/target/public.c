@@ -193,3 +193,13 @@ surg_status surg_target_host_nodes(const surg_target *t, surg_model *model, surg
   if (nodes) *nodes = all;
   return s;
 }
+
+surg_status surg_target_finding(const surg_target *t, const char *code, int32_t *verdict,
+                                int32_t *severity) {
+  if (!t || !code || !verdict || !severity) return SURG_EUSAGE;
+  const bool judged = surg__target_judges(code);
+  const surg__verdict v = judged ? SURG__LEGAL : surg__target_finding(t, code);
+  *verdict = (int32_t)v;
+  *severity = (int32_t)surg__objection_severity(code, v);
+  return judged ? SURG_ENOTFOUND : SURG_OK;
+}

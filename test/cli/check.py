@@ -140,7 +140,8 @@ class Check(Case):
         self.assertEqual(rules, re.findall(r'^\| ([EWN]\d+) \| ([^|]*[^| ]) \|', doc, re.M))
         used = set()
         for f in [*source.glob('lib/check/*.c'), *source.glob('lib/io/*.c'),
-                  *source.glob('lib/target/public.c'), *source.glob('tools/[cf]*.c')]:
+                  *source.glob('lib/target/public.c'), *source.glob('lib/diagnose/*.c'),
+                  *source.glob('tools/[cf]*.c')]:
             used |= set(re.findall(r'"([EWN][0-9]{3})"', f.read_text()))
         self.assertEqual(used, {code for code, _ in rules})
 

@@ -66,6 +66,14 @@ def main():
                            capture_output=True, text=True)
         assert r.returncode == 1 and 'not the same\n' in r.stdout, r.stdout + r.stderr
 
+        # A diagnosis.
+        run(*args.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', str(root / 'doctor'),
+            str(source / 'examples/embed/doctor.c'), *flags)
+        said = run(str(root / 'doctor'), 'onnxruntime-1.4',
+                   str(source / 'examples/models/if_constant.onnxtxt'), env=env)
+        assert 'valid: ok\n' in said, said
+        assert said.endswith('repair: ir{to=7},opset{to=12}\n'), said
+
         # The program of doc/embedding.md does what the page says.
         page = (source / 'doc/embedding.md').read_text()
         code, output = re.search(r'```c\n(.*?)```.*?```\n(.*?)```', page, re.S).groups()
