@@ -330,13 +330,58 @@ static void judge_function_opsets(walk *w, const surg_function *f) {
     }
 }
 
+/* The first input that no node of the function's own graph reads; NULL: none. */
+static const surg_value *unread_input(const surg_graph *g) {
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_use *u = surg_value_first_use(surg_graph_input(g, i));
+    while (u && (!surg_use_node(u) || surg_node_graph(surg_use_node(u)) != g)) u = surg_use_next(u);
+    if (!u) return surg_graph_input(g, i);
+  }
+  return NULL;
+}
+
+/* The first output that is an input, or an output before; NULL: none. */
+static const surg_value *passed_output(const surg_graph *g) {
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    const surg_value *v = surg_graph_output(g, i);
+    if (!surg_value_producer(v, NULL)) return v;
+    for (size_t k = 0; k < i; k++)
+      if (surg_graph_output(g, k) == v) return v;
+  }
+  return NULL;
+}
+
+/* Reports a function whose inputs or outputs the engine does not support. */
+static void judge_formals(walk *w, const surg_function *f) {
+  const surg_graph *g = surg_function_graph(f);
+  const surg_value *unread = w->t->unused != SURG__YES ? unread_input(g) : NULL;
+  const surg_value *passed = w->t->passed != SURG__YES ? passed_output(g) : NULL;
+  if (!unread && !passed) return;
+  /* Whether a subgraph that reads the input suffices is not stated. */
+  const bool no = passed ? w->t->passed == SURG__NO
+                         : w->t->unused == SURG__NO && !surg_value_use_count(unread, 1);
+  surg__buf_printf(&w->text, "function %s: %s %s", surg__q(w->t->ctx, surg_function_name(f)),
+                   passed ? "output" : "input",
+                   surg__q(w->t->ctx, surg_value_name(passed ? passed : unread)));
+  surg__buf_puts(&w->text, passed ? " is an input too, or an output twice"
+                                  : " is not read by a node of the function");
+  tell(w, (surg__objection){.verdict = no ? SURG__ILLEGAL : SURG__UNKNOWN,
+                            .cause = f->called ? SURG__C_FUNCTION : SURG__C_OPSET});
+}
+
 static surg_status judge_functions(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                    void *user) {
   walk w = {.t = t, .m = m, .fn = fn, .user = user};
-  if (t->windows == SURG__YES || t->functions != SURG__YES || !m->functions.count) return SURG_OK;
+  if (t->functions != SURG__YES || !m->functions.count) return SURG_OK;
   surg__buf_init(&w.text, t->ctx);
   mark_called(m);
-  for (size_t i = 0; i < m->functions.count; i++) judge_function_opsets(&w, m->functions.items[i]);
+  for (size_t i = 0; i < m->functions.count; i++) {
+    const surg_function *f = m->functions.items[i];
+    /* An engine that does not check the opsets of functions reads only those that are called. */
+    if (t->windows == SURG__YES && !f->called) continue;
+    if (t->windows != SURG__YES) judge_function_opsets(&w, f);
+    judge_formals(&w, f);
+  }
   const surg_status s = w.text.failed ? surg__alloc_status(t->ctx) : SURG_OK;
   surg__buf_free(&w.text);
   return s;
