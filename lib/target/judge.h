@@ -64,9 +64,10 @@ typedef struct surg__imports_as_read {
 } surg__imports_as_read;
 surg_status surg__imports_begin(const surg__target *t, surg_model *m, surg__imports_as_read *kept);
 void surg__imports_end(surg_model *m, surg__imports_as_read *kept);
-/* Whether the model does not import the domain, and the engine's newest version stands in for it
- * (between surg__imports_begin and surg__imports_end). */
-bool surg__imports_supplied(const surg_model *m, const char *domain);
+/* Whether the engine uses a version of the domain other than the one that the loader checked the
+ * nodes against: the domain is not imported, or twice (between surg__imports_begin and
+ * surg__imports_end). */
+bool surg__imports_replaced(const surg_model *m, const char *domain);
 /* Judges a cast from float16 to float16 (judge_half.c). */
 void surg__judge_half(surg__judge *j);
 /* As surg__target_node, for the target alone: its host is ignored. */

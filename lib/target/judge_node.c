@@ -273,12 +273,12 @@ static void judge_contrib(surg__judge *j) {
   }
 }
 
-/* Checks a node of a domain that the model does not import against the version that the engine uses
- * instead: the loader had none to check it against. */
-static void judge_supplied(surg__judge *j, const char *domain) {
+/* Checks a node against the version that the engine uses, if the loader checked it against another
+ * one or none. */
+static void judge_replaced(surg__judge *j, const char *domain) {
   const surg_schema *s = j->s;
   const size_t n = surg_node_input_count(j->n);
-  if (!s || !surg__imports_supplied(surg_graph_model(surg_node_graph(j->n)), domain)) return;
+  if (!s || !surg__imports_replaced(surg_graph_model(surg_node_graph(j->n)), domain)) return;
   for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
     const char *name = surg_attr_name(surg_node_attr_at(j->n, i));
     if (surg__schema_attr(s, name)) continue;
@@ -359,7 +359,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
   if (op && j.worst != SURG__ILLEGAL) judge_presence(&j, domain);
   if (op && !domain[0] && j.worst != SURG__ILLEGAL) judge_operands(&j);
   if (j.worst != SURG__ILLEGAL) judge_contrib(&j);
-  if (op && j.worst != SURG__ILLEGAL) judge_supplied(&j, domain);
+  if (op && j.worst != SURG__ILLEGAL) judge_replaced(&j, domain);
   if (j.worst != SURG__ILLEGAL) surg__judge_half(&j);
   return j.worst;
 }

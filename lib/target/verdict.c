@@ -68,12 +68,7 @@ static bool has_unmade(const surg_model *m) {
  * finding does not contain. */
 static bool is_open(const surg_model *m, const char *code) {
   /* Subgraphs are subject to the rules of the IR version. */
-  if (strcmp(code, "E122") == 0) return m->graph->next != NULL;
-  /* The loader resolved the nodes in the newest of the imported versions, the engine (swap_imports)
-   * in another. */
-  for (size_t i = 0; strcmp(code, "E138") == 0 && i < m->imports.count; i++)
-    if (m->imports.items[i].last > m->imports.items[i].version) return true;
-  return false;
+  return strcmp(code, "E122") == 0 && m->graph->next != NULL;
 }
 
 /* Whether the model imports the newest opset that the engine supports. */
