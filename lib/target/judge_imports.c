@@ -60,7 +60,8 @@ static surg_status supply(const surg__target *t, surg_model *m) {
 bool surg__imports_replaced(const surg_model *m, const char *domain) {
   for (size_t i = 0; i < m->imports.count; i++) {
     const surg__import *import = &m->imports.items[i];
-    if (same_domain(import->domain, domain)) return import->last > import->version || (!import->dirty && !import->src.body.len);
+    if (!same_domain(import->domain, domain)) continue;
+    return import->last > import->version || (!import->dirty && !import->src.body.len);
   }
   return false;
 }

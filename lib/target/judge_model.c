@@ -369,6 +369,26 @@ static void judge_formals(walk *w, const surg_function *f) {
                             .cause = f->called ? SURG__C_FUNCTION : SURG__C_OPSET});
 }
 
+/* Reports the first node of a function that functions of the engine must not have. */
+static void judge_body(walk *w, const surg_function *f) {
+  const surg_graph *g = surg_function_graph(f);
+  for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+    const surg_value *v = surg_node_output(n, 0);
+    const bool idle = w->t->idle != SURG__YES && surg_node_op(n) == SURG_OP_Constant && v &&
+                      !surg_value_use_count(v, 1);
+    const bool graph = w->t->bodied != SURG__YES && surg_node_subgraph(n, 0);
+    if (!idle && !graph) continue;
+    const surg__tri how = idle ? w->t->idle : w->t->bodied;
+    surg__buf_puts(&w->text, idle ? "nothing in the function reads this constant"
+                                  : "it has a subgraph, and is in a function");
+    if (how == SURG__UNSAID) surg__buf_puts(&w->text, "; whether that is supported is unknown");
+    tell(w, (surg__objection){.verdict = how == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
+                              .cause = f->called ? SURG__C_FUNCTION : SURG__C_OPSET,
+                              .node = n});
+    return;
+  }
+}
+
 static surg_status judge_functions(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                    void *user) {
   walk w = {.t = t, .m = m, .fn = fn, .user = user};
@@ -381,6 +401,7 @@ static surg_status judge_functions(const surg__target *t, surg_model *m, surg__o
     if (t->windows == SURG__YES && !f->called) continue;
     if (t->windows != SURG__YES) judge_function_opsets(&w, f);
     judge_formals(&w, f);
+    judge_body(&w, f);
   }
   const surg_status s = w.text.failed ? surg__alloc_status(t->ctx) : SURG_OK;
   surg__buf_free(&w.text);

@@ -550,6 +550,8 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "custom")) return read_tri(r, j, key, &t->custom);
   if (!strcmp(key, "nested_calls")) return read_tri(r, j, key, &t->nested);
   if (!strcmp(key, "unused_inputs")) return read_tri(r, j, key, &t->unused);
+  if (!strcmp(key, "idle_constants")) return read_tri(r, j, key, &t->idle);
+  if (!strcmp(key, "function_graphs")) return read_tri(r, j, key, &t->bodied);
   if (!strcmp(key, "passed_inputs")) return read_tri(r, j, key, &t->passed);
   if (!strcmp(key, "function_opsets")) return read_tri(r, j, key, &t->windows);
   if (!strcmp(key, "unimported_calls")) return read_tri(r, j, key, &t->outside);

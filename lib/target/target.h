@@ -145,6 +145,8 @@ struct surg_target {
   surg__tri functions, custom;
   surg__tri nested;  /* calls in function bodies may read values that the body computes */
   surg__tri unused;  /* functions may have inputs that their body does not read */
+  surg__tri idle;    /* functions may have Constant nodes that nothing reads */
+  surg__tri bodied;  /* functions may have nodes with subgraphs */
   surg__tri passed;  /* outputs of functions may be their inputs, or one value twice */
   surg__tri windows; /* imports of functions may be out of the range of opsets */
   surg__tri outside; /* functions may call functions of domains that the model does not import */
