@@ -2,9 +2,9 @@
 /* MaxPool, AveragePool, LpPool and their global forms. */
 #include <math.h>
 
-#include "eval/nn/im2col.h"
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
+#include "eval/nn/im2col.h"
 #include "eval/nn/window.h"
 
 #define ROW 256 /* positions per step */
@@ -14,7 +14,7 @@ typedef struct pool {
   surg__window w;
   surg__tap *taps;
   surg__im2col rows;
-  double *over; /* divisor of the average at each position */
+  double *over;    /* divisor of the average at each position */
   uint64_t planes; /* batch size times channels */
   double p;
   bool include_pad, column_major;
@@ -104,20 +104,22 @@ static surg__kstatus run_positions(pool *p) {
   return SURG__K_OK;
 }
 
-/* Adds the elements of one tap to the results of their positions. False: NaN in a MaxPool. */
-static bool join(const pool *p, const double *v, double *acc, uint32_t n) {
-  bool clean = true;
+/* Adds the elements of one tap to the results of their positions. In a MaxPool NaN stays. */
+static void join(const pool *p, const double *v, double *acc, uint32_t n) {
   if (is_max(p->k->op)) {
-    for (uint32_t i = 0; i < n; ++i) {
-      clean = clean && v[i] == v[i];
-      acc[i] = v[i] > acc[i] || v[i] != v[i] ? v[i] : acc[i];
-    }
+    for (uint32_t i = 0; i < n; ++i) acc[i] = (acc[i] >= v[i]) | (acc[i] != acc[i]) ? acc[i] : v[i];
   } else if (is_average(p->k->op)) {
     for (uint32_t i = 0; i < n; ++i) acc[i] += v[i];
   } else {
     for (uint32_t i = 0; i < n; ++i) acc[i] += pow(fabs(v[i]), p->p);
   }
-  return clean;
+}
+
+/* Whether no result of a MaxPool is NaN; true for other pools. */
+static bool is_clean(const pool *p, const double *acc, uint32_t n) {
+  for (uint32_t i = 0; is_max(p->k->op) && i < n; ++i)
+    if (isnan(acc[i])) return false;
+  return true;
 }
 
 static void finish(const pool *p, double *acc, uint64_t at, uint32_t n) {
@@ -133,15 +135,15 @@ static bool run_row(const pool *p, uint64_t plane, uint64_t at, uint32_t n) {
   const surg__array *x = &p->k->in[0], *o = &p->k->out[0];
   uint64_t step = (uint64_t)p->w.stride[p->w.n - 1], base = plane * p->w.in_count;
   double acc[ROW], v[ROW];
-  bool clean = true;
   for (uint32_t i = 0; i < n; ++i) acc[i] = is_max(p->k->op) ? -INFINITY : 0;
   for (uint64_t t = 0; t < p->w.kernel_count; ++t) {
     uint32_t low = p->rows.low[t], high = p->rows.high[t];
     if (low == high) continue;
     uint64_t from = base + (uint64_t)(p->rows.start[t] + (int64_t)low * (int64_t)step);
     surg__load_run(x->dtype, x->data, from, step, high - low, v);
-    if (!join(p, v, acc + low, high - low)) clean = false;
+    join(p, v, acc + low, high - low);
   }
+  const bool clean = is_clean(p, acc, n);
   finish(p, acc, at, n);
   uint64_t to = plane * p->w.out_count + at;
   if (surg__is_real(o->dtype)) {
@@ -175,13 +177,12 @@ static surg__kstatus run_planes(pool *p) {
   *p->over = (double)p->w.in_count;
   for (uint64_t plane = 0; plane < p->planes; ++plane) {
     double acc = is_max(k->op) ? -INFINITY : 0;
-    bool clean = true;
     for (uint64_t i = 0; i < p->w.in_count; i += ROW) {
       uint64_t n = p->w.in_count - i < ROW ? p->w.in_count - i : ROW;
       surg__load_run(x->dtype, x->data, plane * p->w.in_count + i, 1, n, v);
-      for (uint64_t j = 0; j < n; ++j) clean = join(p, v + j, &acc, 1) && clean;
+      for (uint64_t j = 0; j < n; ++j) join(p, v + j, &acc, 1);
     }
-    if (!clean) SURG__K_TRY(surg__k_disputed(k, "the largest of NaN"));
+    if (!is_clean(p, &acc, 1)) SURG__K_TRY(surg__k_disputed(k, "the largest of NaN"));
     finish(p, &acc, 0, 1);
     if (surg__is_real(o->dtype))
       surg__store_run(o->dtype, o->data, plane, 1, &acc);
@@ -225,8 +226,15 @@ static surg__kstatus run(pool *p) {
   uint64_t work, most = p->w.kernel_count < p->w.in_count ? p->w.kernel_count : p->w.in_count;
   if (p->planes == 0 || p->w.out_count == 0) return SURG__K_OK;
   if (p->w.n == 0) { /* without spatial axes a plane is one element */
-    p->w = (surg__window){.n = 1, .in = {1}, .out = {1}, .kernel = {1}, .stride = {1},
-                          .dilation = {1}, .in_count = 1, .out_count = 1, .kernel_count = 1};
+    p->w = (surg__window){.n = 1,
+                          .in = {1},
+                          .out = {1},
+                          .kernel = {1},
+                          .stride = {1},
+                          .dilation = {1},
+                          .in_count = 1,
+                          .out_count = 1,
+                          .kernel_count = 1};
   }
   SURG__K_TRY(surg__window_taps(k, &p->w, &p->taps));
   if (!surg__mul_u64(p->w.out_count, most + 1, &work) || !surg__mul_u64(work, p->planes, &work)) {
