@@ -19,6 +19,7 @@
 // is answered with {"open": [TEXT] or []}: whether the model, in which each run moves every float by
 // another part of its last bits, moves each element of OUTPUT in some run by at least a quarter of
 // the difference of `original` and `file`.
+// "plain": true, where optimization of a model ends the runtime: without it.
 //   {"folder", "model", "probe": {VALUE: OPERATOR}, "runs": [one]}
 // is answered with {"open": [VALUE...]}: what has a NaN, or for a pool a -Infinity, or for a Cast or
 // a quantization what no integer is.
@@ -248,7 +249,7 @@ async function answer(q) {
   const model = path.join(q.folder, q.model);
   const before = await load(model, PLAIN);
   if (!before.session) return { before: before.why, after: [] };
-  const optimized = await load(model, OPTIMIZED);
+  const optimized = q.plain ? {} : await load(model, OPTIMIZED);
   const feeds = sets(q.runs);
   fill(before.session, feeds);
   const want = await expected(before.session, optimized.session, feeds);
