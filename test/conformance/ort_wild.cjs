@@ -147,9 +147,10 @@ async function judge(session, want, feeds, cls, shapes) {
   return { verdict: ['', cls === 'exact' ? 'inexact' : 'near', 'nan', 'wrong'][worst], ...what };
 }
 
-// A model that does not load. Nodes of the wild models have no names; those that a move makes do.
+// A model that does not load. Nodes of the wild models have no names; those that a move makes do,
+// after the value and its operator: Min_5_Min is what a Min became.
 function refused(why, runs) {
-  if (/Could not find an implementation for \S+ node with name ''/.test(why)) return 'no-kernel';
+  if (/implementation for (\w+)\(\d+\) node with name '(|\1_\d+_\1)'/.test(why)) return 'no-kernel';
   return runs ? 'refused-after' : 'doomed';
 }
 
