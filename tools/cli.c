@@ -69,7 +69,33 @@ int cli_schemas(surg_context *ctx, const cli_common *common) {
   int code = EXIT_DONE;
   for (size_t i = 0; code == EXIT_DONE && i < common->n_schemas; i++)
     code = cli_schemas_load(ctx, common->schemas[i]);
+  if (code == EXIT_DONE && common->n_plugins && !surg_context_passes(ctx)) code = EXIT_LIMIT;
+  /* A plugin that does not load is a usage error; one that fails later is not. */
+  for (size_t i = 0; code == EXIT_DONE && i < common->n_plugins; i++)
+    if (surg_context_load_plugin(ctx, common->plugins[i]) != SURG_OK) code = EXIT_USAGE;
   return code;
+}
+
+/* Loads a --plugin file together with the --schema and --plugin files given before it, as
+ * take_schema. */
+static int take_plugin(cli_common *c, const char *path) {
+  if (c->n_plugins == CLI_PLUGINS) return cli_usage("--plugin is given too often");
+  const cli_common plain = {.quiet = c->quiet, .max_memory = c->max_memory};
+  surg_context *ctx = cli_context(&plain);
+  c->plugins[c->n_plugins++] = path;
+  const int code = ctx ? cli_schemas(ctx, c) : EXIT_LIMIT;
+  surg_context_free(ctx);
+  return code;
+}
+
+void cli_plugins_ahead(surg_context *ctx, int argc, char **argv) {
+  static const char option[] = "--plugin";
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+    if (strncmp(argv[i], option, sizeof option - 1) != 0) continue;
+    const char *rest = argv[i] + sizeof option - 1;
+    const char *path = *rest == '=' ? rest + 1 : *rest || i + 1 == argc ? NULL : argv[i + 1];
+    if (path) surg_context_load_plugin(ctx, path);
+  }
 }
 
 /* Loads a --schema file together with those given before it. Files are loaded while options are
@@ -308,6 +334,8 @@ static int common_option(cli_common *c, int option, const char *argument) {
       return EXIT_DONE;
     case OPT_SCHEMA:
       return take_schema(c, argument);
+    case OPT_PLUGIN:
+      return take_plugin(c, argument);
     case OPT_EXTERNAL_ROOT:
       c->load.external_root = argument;
       return EXIT_DONE;

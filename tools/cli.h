@@ -32,6 +32,7 @@ enum {
 int cli_exit_code(surg_status status);
 
 #define CLI_SCHEMAS 32 /* most --schema files */
+#define CLI_PLUGINS 32 /* most --plugin files */
 
 #ifdef __EMSCRIPTEN__
 #define CLI_DEPTH_MOST 400u /* the stack of WebAssembly cannot grow */
@@ -47,6 +48,8 @@ typedef struct cli_common {
   surg_load_options load;
   const char *schemas[CLI_SCHEMAS]; /* --schema files loaded so far */
   size_t n_schemas;
+  const char *plugins[CLI_PLUGINS]; /* --plugin files loaded so far */
+  size_t n_plugins;
 } cli_common;
 
 /* Creates a context that prints diagnostics on standard error: errors always, notes and warnings
@@ -131,8 +134,10 @@ int cli_read_text(const char *path, size_t most, char **text, size_t *n);
 /* Loads definitions of custom operators into the context. Returns EXIT_DONE, or another exit
  * code after printing an error. */
 int cli_schemas_load(surg_context *ctx, const char *path);
-/* Loads all --schema files into a context that cli_context did not create. */
+/* Loads all --schema and --plugin files into a context that cli_context did not create. */
 int cli_schemas(surg_context *ctx, const cli_common *common);
+/* Loads the plugins that arguments name, before options are parsed; reports nothing. */
+void cli_plugins_ahead(surg_context *ctx, int argc, char **argv);
 /* Appends a word as a pipeline spells it. `word` NULL: as if memory ran out. */
 void cli_put_word(surg_context *ctx, cli_text *to, const char *word);
 /* Appends to pipeline text the passes for `--opset N` and `--opset DOMAIN=N`, and the one for
@@ -160,6 +165,7 @@ enum {
   OPT_FREEZE_INPUTS,
   OPT_SUMMARY,
   OPT_SCHEMA,
+  OPT_PLUGIN,
   OPT_HELP,
   OPT_FIX_DIM, /* of CLI_SIZE_OPTIONS */
   OPT_FIX_SHAPE,
@@ -175,6 +181,7 @@ enum {
       {"strict-external", no_argument, NULL, OPT_STRICT_EXTERNAL},                \
       {"external-root", required_argument, NULL, OPT_EXTERNAL_ROOT},              \
       {"schema", required_argument, NULL, OPT_SCHEMA},                            \
+      {"plugin", required_argument, NULL, OPT_PLUGIN},                            \
       {"freeze-inputs", no_argument, NULL, OPT_FREEZE_INPUTS}, {                  \
     "help", no_argument, NULL, OPT_HELP                                           \
   }

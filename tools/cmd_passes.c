@@ -135,34 +135,22 @@ static int show(surg_registry *r, const char *name, bool json) {
   return EXIT_USAGE;
 }
 
-enum { OPT_PLUGIN = OPT_OWN };
-
-static int take(void *plugins, int o, char *arg) {
-  (void)o; /* the only option */
-  return cli_words_take(plugins, arg);
-}
-
-static int run(const cli_common *common, const cli_words *plugins, const char *name) {
+static int run(const cli_common *common, const char *name) {
   surg_context *ctx = cli_context(common);
   surg_registry *r = ctx ? surg_context_passes(ctx) : NULL;
   int code = r ? EXIT_DONE : EXIT_LIMIT;
-  for (size_t i = 0; i < plugins->n && code == EXIT_DONE; i++)
-    if (surg_context_load_plugin(ctx, plugins->items[i]) != SURG_OK) code = EXIT_USAGE;
   if (code == EXIT_DONE) code = show(r, name, common->json);
   surg_context_free(ctx);
   return cli_flush(code);
 }
 
 int cmd_passes(int argc, char **argv) {
-  static const struct option options[] = {
-      {"plugin", required_argument, NULL, OPT_PLUGIN}, CLI_COMMON_OPTIONS, {0}};
+  static const struct option options[] = {CLI_COMMON_OPTIONS, {0}};
   cli_common common;
-  cli_words plugins = {0};
   int code;
-  const cli_command command = {options, NULL, help, take, &plugins, &common};
+  const cli_command command = {options, NULL, help, NULL, NULL, &common};
   if (cli_options(argc, argv, &command, &code))
     code = argc - optind > 1 ? cli_usage("passes expects one name at most")
-                             : run(&common, &plugins, argv[optind]);
-  free(plugins.items);
+                             : run(&common, argv[optind]);
   return code;
 }

@@ -214,10 +214,6 @@ static int arrange(const surgery *j, char **args, int n, int *inputs, const char
 
 static int prepare(surgery *j, surg_context *ctx, surg_pipeline **p) {
   surg_status s = surg_context_passes(ctx) ? SURG_OK : SURG_ENOMEM;
-  for (size_t i = 0; s == SURG_OK && i < j->plugins.n; i++) {
-    /* A plugin that does not load is a usage error; one that fails later is not. */
-    if (surg_context_load_plugin(ctx, j->plugins.items[i]) != SURG_OK) return EXIT_USAGE;
-  }
   for (size_t i = 0; s == SURG_OK && i < j->rules.n; i++) {
     const int code = cli_rules_load(ctx, j->rules.items[i]);
     if (code != EXIT_DONE) return code;
@@ -330,7 +326,7 @@ int cmd_surgery(int argc, char **argv) {
 
 int cmd_pass(int argc, char **argv) {
   pass_form form;
-  int code = pass_form_open(&form, argv[0], surgery_table);
+  int code = pass_form_open(&form, argc, argv, surgery_table);
   if (code != EXIT_DONE) return code;
   code = run_form(argc, argv, &form);
   pass_form_close(&form);

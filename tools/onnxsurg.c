@@ -26,10 +26,55 @@ static const struct {
     {"targets", cmd_targets}, {"verify", cmd_verify},
 };
 
+/* Writes "pass "x" of plugin "y"" or "init of plugin "y"", by calls that are safe in signal
+ * handlers. Bytes that do not print are written as '?'. False: no plugin is running. */
+static bool put_plugin(char *line, size_t room) {
+  const char *plugin, *kind, *name;
+  if (!surg_plugin_running(&plugin, &kind, &name)) return false;
+  const char *const parts[] = {
+      kind, *name ? " \"" : "", name, *name ? "\"" : "", " of plugin \"", plugin, "\""};
+  size_t n = 0;
+  for (size_t i = 0; i < CLI_COUNT(parts); i++)
+    for (const char *p = parts[i]; *p && n + 1 < room; p++)
+      line[n++] = (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p;
+  line[n] = 0;
+  return true;
+}
+
+/* Ends the program because of a plugin. */
+static void blame(const char *plugin, const char *what) {
+  static const char start[] = "onnxsurg: error: ", end[] = "; nothing is written\n";
+  const char *const parts[] = {start, plugin, " ", what, end};
+  for (size_t i = 0; i < CLI_COUNT(parts); i++)
+    if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0) break;
+  _exit(EXIT_INTERNAL);
+}
+
+static const char *signal_text(int signal) {
+  switch (signal) {
+    case SIGABRT:
+      return "aborted (abort or assert, or a C++ exception left it)";
+    case SIGFPE:
+      return "crashed (arithmetic error)";
+    case SIGILL:
+      return "crashed (illegal instruction)";
+    default:
+      return "crashed (invalid memory access or stack overflow)";
+  }
+}
+
+/* Runs at exit(), which only a plugin calls while it runs. */
+static void exit_in_plugin(void) {
+  char plugin[256];
+  if (put_plugin(plugin, sizeof plugin)) blame(plugin, "called exit");
+}
+
 /* Handles SIGBUS and SIGSEGV. Output files have no name until complete, so none must be deleted. */
 static void fault(int signal) {
   static const char bus[] = "onnxsurg: error: a file shrank while it was read\n";
   static const char internal[] = "onnxsurg: error: internal fault; please report it\n";
+  char plugin[256];
+  if (signal != SIGBUS && put_plugin(plugin, sizeof plugin)) blame(plugin, signal_text(signal));
   const char *text = signal == SIGBUS ? bus : internal;
   ssize_t n = write(STDERR_FILENO, text, strlen(text));
   (void)n;
@@ -146,6 +191,7 @@ int main(int argc, char **argv) {
   arguments a = {argc, argv, EXIT_LIMIT};
   open_streams();
   arrange_signals();
+  atexit(exit_in_plugin);
   if (!asks_for_depth(argc, argv)) {
     run_main(&a);
   } else if (!in_thread(&a)) {

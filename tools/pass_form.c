@@ -46,9 +46,11 @@ static bool set_up(pass_form *form, const struct option *rest) {
   return true;
 }
 
-int pass_form_open(pass_form *form, const char *word, const struct option *rest) {
+int pass_form_open(pass_form *form, int argc, char **argv, const struct option *rest) {
+  const char *word = argv[0];
   *form = (pass_form){.ctx = surg_context_new(NULL), .name = word};
   const surg_registry *r = form->ctx ? surg_context_passes(form->ctx) : NULL;
+  if (r) cli_plugins_ahead(form->ctx, argc, argv);
   if (r) form->pass = surg_registry_find(r, word);
   if (r && !form->pass && !preset_named(r, word)) {
     pass_form_close(form);

@@ -18,8 +18,9 @@ typedef struct pass_form {
 
 /* Initializes `form` if `word` names a pass or preset. The option table contains the options of
  * the pass, then those of `rest` with other names. Returns EXIT_DONE, -1 if there is no such
- * pass, or EXIT_LIMIT when out of memory. */
-int pass_form_open(pass_form *form, const char *word, const struct option *rest);
+ * pass, or EXIT_LIMIT when out of memory. argv[0] is the word; a pass may be one of a plugin that
+ * the other arguments name. */
+int pass_form_open(pass_form *form, int argc, char **argv, const struct option *rest);
 void pass_form_close(pass_form *form);
 /* Applies option OPT_OF_PASS + i. */
 int pass_form_take(pass_form *form, int option, const char *value);

@@ -10,7 +10,7 @@ typedef struct surgery {
   pass_form *form; /* NULL: the main form, not a pass as a command */
   surg_save_options save;
   surg_run_options run;
-  cli_words outputs, keep, dims, shapes, ranges, skip, print_after, plugins, rules, opsets;
+  cli_words outputs, keep, dims, shapes, ranges, skip, print_after, rules, opsets;
   cli_words assumed; /* arguments of --dim that do not fix a size */
   const char *pipeline, *pipeline_where, *out_dir;
   char *pipeline_text; /* from --pass-file, or built here */

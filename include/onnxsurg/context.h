@@ -38,11 +38,9 @@ SURG_EXPORT surg_status surg_file_write(surg_context *ctx, const char *path, con
  * reported: no such file, no entry function, another ABI, a name that is in use, a failed init. */
 SURG_EXPORT surg_status surg_context_load_plugin(surg_context *ctx, const char *path);
 
-/* A preset: a named pipeline. Texts are static. */
-typedef struct surg_preset {
-  uint32_t size; /* set by the caller: sizeof(surg_preset) */
-  const char *name, *pipeline, *help;
-} surg_preset;
+/* What code of a plugin the calling thread runs now: a `kind` ("pass", "operator", "init") with a
+ * name. False: none. For messages about crashes; safe in signal handlers. */
+SURG_EXPORT bool surg_plugin_running(const char **plugin, const char **kind, const char **name);
 
 /* Number of passes of a registry (surg_context_passes): the built-in ones, then those of plugins.
  */

@@ -56,4 +56,34 @@ typedef struct surg_pass {
   void *user; /* surg_pass_user returns it */
 } surg_pass;
 
+/* A preset: a named pipeline. */
+typedef struct surg_preset {
+  uint32_t size; /* set by the caller: sizeof(surg_preset) */
+  const char *name, *pipeline, *help;
+} surg_preset;
+
+/* Facts about a custom operator; bits of surg_operator.traits. */
+#define SURG_TRAIT_NONDETERMINISTIC 1u /* two runs on equal inputs may differ */
+#define SURG_TRAIT_TOTAL 2u /* it computes a result for all elements of inputs of its types */
+
+/* A custom operator. Register its schema first (surg_registry_add_schemas). The callbacks must not
+ * edit a model, and must give the same results for the same arguments. */
+typedef struct surg_operator {
+  uint32_t size;      /* sizeof(surg_operator) */
+  uint32_t traits;    /* SURG_TRAIT_ bits */
+  int32_t exactness;  /* surg_exactness of `evaluate`, compared with other implementations */
+  const char *domain, *op_type;
+  void *user;         /* for the callbacks */
+  /* Sets out[i] to the type of output i (surg_type_tensor of the model of `n`), as far as it is
+   * known. NULL types are unknown. Called in addition to the rules of the schema; may be NULL.
+   * SURG_EINVALID: the operator does not accept these inputs. */
+  surg_status (*infer)(void *user, const surg_node *n, const surg_type *const *in, size_t n_in,
+                       const surg_type **out, size_t n_out);
+  /* Computes the node: sets out[i] to a new tensor of the model `results` for each output that the
+   * node has. in[i] is NULL for an absent input. May be NULL: the operator is then never computed.
+   * SURG_EINVALID: the inputs are invalid. SURG_EUNSUPPORTED: it cannot be computed here. */
+  surg_status (*evaluate)(void *user, const surg_node *n, surg_model *results,
+                          surg_tensor *const *in, size_t n_in, surg_tensor **out, size_t n_out);
+} surg_operator;
+
 #endif

@@ -312,6 +312,33 @@ typedef struct surg_save_options {
   bool keep_defects; /* write an edited model although findings of its load are open */
 } surg_save_options;
 
+/* Where surg_model_load_source reads a model from. */
+typedef struct surg_source {
+  uint32_t size; /* sizeof(surg_source) */
+  /* Copies the next bytes, at most `room`; returns their number, 0 at the end, -1 on failure. */
+  int64_t (*read)(void *user, void *out, size_t room);
+  void *user;
+} surg_source;
+
+/* Where surg_model_save_sink writes a model to. */
+typedef struct surg_sink {
+  uint32_t size; /* sizeof(surg_sink) */
+  /* Gets the next n bytes; false ends the call with SURG_EIO. */
+  bool (*write)(void *user, const void *bytes, size_t n);
+  void *user;
+} surg_sink;
+
+/* Texts of a model; see surg_model_text. */
+typedef enum surg_model_field {
+  SURG_MODEL_DOC = 0, /* doc_string */
+  SURG_MODEL_PRODUCER = 1,
+  SURG_MODEL_PRODUCER_VERSION = 2,
+  SURG_MODEL_DOMAIN = 3
+} surg_model_field;
+
+/* Called once when the last model that shares borrowed memory is freed. */
+typedef void (*surg_release_fn)(void *user, const void *data);
+
 /* How surg_model_merge joins two models. */
 typedef struct surg_merge_options {
   uint32_t size;           /* sizeof(surg_merge_options) */

@@ -9,6 +9,7 @@
 
 #include "base/dtype.h"
 #include "base/os.h"
+#include "base/taught.h"
 
 surg_context *surg_context_new(const surg_config *config) {
   surg_config given;
@@ -33,6 +34,7 @@ void surg_context_free(surg_context *ctx) {
   if (ctx->registry) ctx->registry_free(ctx, ctx->registry);
   if (ctx->rules) ctx->rules_free(ctx->rules);
   if (ctx->customs) ctx->customs_free(ctx->customs);
+  surg__taught_free(ctx);
   surg_context_clear_error(ctx);
   for (size_t i = 0; i < SURG__QUOTES; i++) surg__free(ctx, ctx->quotes[i]);
   assert(ctx->bytes == 0);

@@ -31,6 +31,7 @@ struct surg_context {
   void (*rules_free)(struct surg__rules *);
   struct surg__customs *customs;                          /* lib/schema/custom.h; NULL: none */
   void (*customs_free)(struct surg__customs *);
+  struct surg__taught *taught; /* base/taught.h; NULL: nothing */
   /* runtime limits, from config or limits.h */
   uint64_t max_memory;
   uint32_t max_depth;

@@ -3,8 +3,10 @@
 #include <onnxsurg/explain.h>
 #include <stdlib.h>
 
+#include "base/context.h"
 #include "base/diag.h"
 #include "base/file.h"
+#include "base/taught.h"
 #include "target/messages.h"
 
 surg_status surg_messages_new(surg_context *ctx, const char *path, surg_messages **out) {
@@ -15,6 +17,11 @@ surg_status surg_messages_new(surg_context *ctx, const char *path, surg_messages
   surg_status s = *out ? SURG_OK : surg__oom(ctx, NULL);
   if (s == SURG_OK && path) s = surg__read_text(ctx, path, SURG_LIMIT_TARGET_BYTES, &text, &n);
   if (s == SURG_OK && path) s = surg__messages_read(*out, text, n, path);
+  const struct surg__taught *t = ctx->taught;
+  for (size_t i = 0; s == SURG_OK && t && i < t->messages.count; i++) {
+    const surg__taught_text *own = &t->messages.items[i];
+    s = surg__messages_read(*out, own->text, own->n, own->name);
+  }
   if (s == SURG_OK) s = surg__messages_read_builtin(*out);
   free(text);
   if (s != SURG_OK && *out) surg__messages_free(*out);

@@ -7,6 +7,8 @@
 
 /* custom.c: infers a node by its schema file; false: no file describes the operator */
 bool surg__infer_custom(surg__infer *c, const surg_node *n);
+/* Likewise by the shape function of a plugin, in addition; false: there is none. */
+bool surg__infer_taught(surg__infer *c, const surg_node *n);
 
 /* elementwise.c */
 void surg__infer_same(surg__infer *c); /* output 0 has the shape of input 0 */

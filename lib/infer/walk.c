@@ -113,9 +113,10 @@ static void infer_node(surg__infer *c, const surg_node *n) {
     if (rule && !c->bad) rule(c);
     finish_outputs(c);
   }
-  if (!rule && n && c->m->ctx->customs && surg_node_class(n) == SURG_OP_CLASS_CUSTOM &&
-      surg__infer_custom(c, n))
-    return;
+  if (!rule && n && c->m->ctx->customs && surg_node_class(n) == SURG_OP_CLASS_CUSTOM) {
+    const bool described = surg__infer_custom(c, n);
+    if (surg__infer_taught(c, n) || described) return;
+  }
   if (!rule && n && c->m->trust_declared && !surg_node_function(n)) {
     c->n = n;
     trust(c);

@@ -11,6 +11,9 @@
  * file. A file of up to SURG_LIMIT_RESIDENT bytes is read at once; of a larger file, the image
  * is filled as parts are requested (surg__source_need). */
 surg_status surg__source_open(surg_context *ctx, const char *path, surg__source **out);
+/* Reads a source from a callback, to its end. */
+surg_status surg__source_ask(surg_context *ctx, const surg_source *from, const char *name,
+                             surg__source **out);
 surg_status surg__source_memory(surg_context *ctx, const void *p, size_t n, const char *name,
                                 surg__source **out);
 /* Makes the bytes [off, off+n) readable at base + off. */
@@ -72,6 +75,12 @@ size_t surg__varint_size(uint64_t v);
 /* --- scan (scan.c): validates the whole file against the protobuf-c descriptors: tags, lengths,
  * wire types, depth, UTF-8, duplicate singular messages, estimated memory. --- */
 surg_status surg__scan_model(surg__source *s, uint32_t max_depth);
+
+/* --- the rules of loading, on a model in memory (judge.c) --- */
+/* Receives a violation; `n` is NULL if it is not about a node. `text` is not escaped further. */
+typedef void (*surg__judge_fn)(void *user, const surg_node *n, const char *code, const char *text);
+/* Checks all nodes, and the types of inputs and outputs, as loading does. O(nodes) */
+surg_status surg__model_judge(surg_model *m, surg__judge_fn fn, void *user);
 
 /* --- external data (external.c) --- */
 typedef struct surg__extkey {

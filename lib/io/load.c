@@ -176,6 +176,19 @@ surg_status surg_model_load_memory(surg_context *ctx, const void *bytes, size_t 
   return load_source(src, false, options, (load_wish){0}, out);
 }
 
+surg_status surg_model_load_source(surg_context *ctx, const surg_source *source, const char *name,
+                                   const surg_load_options *options, surg_model **out) {
+  surg_source from;
+  if (out) *out = NULL;
+  if (!ctx || !out || !source) return SURG_EUSAGE;
+  surg__struct_in(&from, sizeof from, source);
+  if (!from.read) return SURG_EUSAGE;
+  surg__source *src;
+  const surg_status status = surg__source_ask(ctx, &from, name ? name : "model", &src);
+  if (status != SURG_OK) return status;
+  return load_source(src, false, options, (load_wish){0}, out);
+}
+
 surg_status surg__load_check_file(surg_context *ctx, const char *path, const void *bytes, size_t n,
                                   const surg_load_options *options, bool *partial,
                                   surg_model **out) {

@@ -28,6 +28,8 @@ typedef struct surg__loader {
   const char *probe; /* the code of the one rule to test: nothing is reported, and `probed` is
                       * set if a checked thing violates the rule */
   bool probed;
+  surg__judge_fn judge; /* if set, with `probe` "": receives every violation */
+  void *judge_user;
   char *cycle, *cycle_text; /* report of the sort about a cycle: the line, and the part after the
                              * location */
   const char *alike_from, *alike_to; /* of the last data file found under a similar name */

@@ -105,11 +105,15 @@ void surg__load_own(surg__loader *L, size_t first, surg_value *v, surg_attr *a) 
 static void line(surg__loader *L, surg_severity severity, uint64_t off, const char *code,
                  const char *fmt, va_list args) {
   char text[TEXT_BYTES];
-  if (L->probe) {
+  if (L->probe && !L->judge) {
     if (strcmp(L->probe, code) == 0) L->probed = true;
     return;
   }
   vsnprintf(text, sizeof text, fmt, args);
+  if (L->judge) {
+    if (severity == SURG_ERROR) L->judge(L->judge_user, L->node, code, text);
+    return;
+  }
   if (L->lenient && code && code[0] == 'E') {
     keep(L, severity, off, code, text);
     return;

@@ -64,6 +64,7 @@ typedef struct surg__sink {
   int fd;           /* -1: memory */
   bool plain_file;  /* the kernel can copy file ranges into it */
   uint8_t *memory;
+  const surg_sink *callback; /* if not NULL, it takes the bytes */
 } surg__sink;
 /* Writes the rope to the sink; failures are reported. */
 surg_status surg__rope_write(surg__rope *r, const surg__sink *sink);

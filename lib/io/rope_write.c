@@ -19,12 +19,29 @@ typedef struct writer {
   uint64_t done; /* bytes written to a memory sink */
 } writer;
 
+/* Hands bytes to the file or callback; at most BUFFER at once to a callback. */
+static surg_status deliver(writer *w, const uint8_t *p, size_t n) {
+  const surg_sink *to = w->sink->callback;
+  surg_context *ctx = w->rope->ctx;
+  if (surg__cancelled(ctx)) return surg__error(ctx, SURG_ECANCELLED, w->sink->path, "cancelled");
+  if (!to) {
+    const int e = surg__os_write(w->sink->fd, p, n);
+    if (e == 0) return SURG_OK;
+    return surg__error(ctx, SURG_EIO, w->sink->path, "cannot write: %s", strerror(e));
+  }
+  for (size_t part; n > 0; p += part, n -= part) {
+    part = n < BUFFER ? n : BUFFER;
+    if (!to->write(to->user, p, part))
+      return surg__error(ctx, SURG_EIO, w->sink->path, "cannot write: the callback failed");
+  }
+  return SURG_OK;
+}
+
 static surg_status flush(writer *w) {
   if (w->used == 0) return SURG_OK;
-  int e = surg__os_write(w->sink->fd, w->buffer, w->used);
+  const surg_status s = deliver(w, w->buffer, w->used);
   w->used = 0;
-  if (e == 0) return SURG_OK;
-  return surg__error(w->rope->ctx, SURG_EIO, w->sink->path, "cannot write: %s", strerror(e));
+  return s;
 }
 
 static surg_status put(writer *w, const void *p, size_t n) {
@@ -36,11 +53,7 @@ static surg_status put(writer *w, const void *p, size_t n) {
   if (n >= BUFFER - w->used) {
     surg_status s = flush(w);
     if (s != SURG_OK) return s;
-    if (n >= BUFFER) {
-      int e = surg__os_write(w->sink->fd, p, n);
-      if (e == 0) return SURG_OK;
-      return surg__error(w->rope->ctx, SURG_EIO, w->sink->path, "cannot write: %s", strerror(e));
-    }
+    if (n >= BUFFER) return deliver(w, p, n);
   }
   memcpy(w->buffer + w->used, p, n);
   w->used += n;
@@ -188,7 +201,7 @@ static surg_status put_piece(writer *w, const surg__piece *p) {
 surg_status surg__rope_write(surg__rope *r, const surg__sink *sink) {
   assert(!r->failed);
   writer w = {r, sink, NULL, 0, 0};
-  if (sink->fd >= 0) {
+  if (sink->fd >= 0 || sink->callback) {
     w.buffer = surg__alloc(r->ctx, BUFFER);
     if (!w.buffer) return surg__oom(r->ctx, sink->path);
   }

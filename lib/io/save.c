@@ -390,6 +390,24 @@ surg_status surg_model_save_memory(surg_model *model, void **bytes, size_t *n) {
   return r;
 }
 
+surg_status surg_model_save_sink(surg_model *model, const surg_sink *sink) {
+  surg_sink to;
+  if (!model || !sink) return SURG_EUSAGE;
+  surg__struct_in(&to, sizeof to, sink);
+  if (!to.write) return SURG_EUSAGE;
+  surg_status r = surg_model_status(model);
+  if (r == SURG_OK && surg__edited(model)) r = surg__model_sound(model);
+  if (r != SURG_OK) return r;
+  surg__saver s;
+  saver_init(&s, model, surg_model_path(model));
+  r = surg__save_build(&s);
+  if (r == SURG_OK && s.rope.total > SURG_LIMIT_OUTPUT_BYTES) r = too_large(&s);
+  if (r == SURG_OK)
+    r = surg__rope_write(&s.rope, &(surg__sink){.path = s.where, .fd = -1, .callback = &to});
+  saver_free(&s);
+  return r;
+}
+
 static uint64_t external_bytes(const surg_model *m) {
   uint64_t sum = 0;
   for (surg_graph *g = m->graph; g; g = g->next)

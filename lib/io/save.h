@@ -149,6 +149,8 @@ bool surg__save_reads(surg__saver *s, surg__span body, uint32_t number, const ch
 void surg__save_type(surg__saver *s, uint32_t number, const surg_type *t);
 void surg__save_decl(surg__saver *s, uint32_t number, const surg__decl *d, const char *name);
 void surg__save_import(surg__saver *s, uint32_t number, const surg__import *i);
+/* Writes the doc_string or the metadata_props that were set. */
+void surg__save_about(surg__saver *s, const surg__about *a, uint32_t number, bool doc);
 void surg__save_entry(surg__saver *s, uint32_t number, const char *key, const char *value);
 void surg__save_metadata(surg__saver *s, const surg__metadata *e);
 void surg__save_annotation(surg__saver *s, const surg__annotation *a);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "io/save.h"
+#include "ir/about.h"
 
 /* --- value_info: values in file order, then new ones --- */
 
@@ -92,6 +93,13 @@ static void put_annotations(surg__saver *s, const surg_graph *g) {
 /* Writes list `number` if `write`; returns whether the IR owns a list of that number. */
 typedef bool (*put_list)(surg__saver *s, const void *of, uint32_t number, bool write);
 
+/* Writes a doc_string or metadata_props if it was set; returns whether it was. */
+static bool put_about(surg__saver *s, const surg__about *a, uint32_t number, bool set, bool write) {
+  const bool doc = number == SURG__GRAPH_DOC || number == SURG__FUNCTION_DOC;
+  if (write && set) surg__save_about(s, a, number, doc);
+  return set;
+}
+
 static bool put_graph_list(surg__saver *s, const void *of, uint32_t number, bool write) {
   const surg_graph *g = of;
   switch (number) {
@@ -115,6 +123,10 @@ static bool put_graph_list(surg__saver *s, const void *of, uint32_t number, bool
     case GRAPH_NAME:
       if (write && g->name_dirty) surg__save_str(s, GRAPH_NAME, g->name);
       return g->name_dirty;
+    case SURG__GRAPH_DOC:
+      return put_about(s, g->about, number, g->about && g->about->has_doc, write);
+    case SURG__GRAPH_ENTRIES:
+      return put_about(s, g->about, number, g->about && g->about->has_entries, write);
     default:
       return false;
   }
@@ -146,12 +158,21 @@ static bool put_function_list(surg__saver *s, const void *of, uint32_t number, b
     case FUNCTION_VALUE_INFO:
       if (write) put_infos(s, g, number);
       return true;
+    case FUNCTION_ATTRIBUTE:
+      if (surg__save_made_here(f->src)) return false; /* put_function_head writes them */
+      for (size_t i = 0; write && f->attrs_dirty && i + f->defaults.count < f->attrs.count; i++)
+        surg__save_str(s, number, f->attrs.items[i]);
+      return f->attrs_dirty;
+    case SURG__FUNCTION_DOC:
+      return put_about(s, f->about, number, f->about && f->about->has_doc, write);
+    case SURG__FUNCTION_ENTRIES:
+      return put_about(s, f->about, number, f->about && f->about->has_entries, write);
     default:
       return false;
   }
 }
 
-#define LAST_LIST 15u /* the largest field number of a list */
+#define LAST_LIST 16u /* the largest field number of a list */
 
 /* Writes the body of a graph or function: its lists, and all other fields verbatim. */
 static void splice(surg__saver *s, surg__span body, const void *of, put_list put) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes leaf messages: types, value infos, imports, metadata, and references by name. */
 #include "io/save.h"
+#include "ir/about.h"
 
 /* --- types --- */
 
@@ -98,6 +99,12 @@ void surg__save_type(surg__saver *s, uint32_t number, const surg_type *t) {
 
 /* --- value infos --- */
 
+/* Whether a field of a value_info is written from `a`. */
+static bool replaced(const surg__about *a, uint32_t number) {
+  return a && ((a->has_doc && number == SURG__INFO_DOC) ||
+               (a->has_entries && number == SURG__INFO_ENTRIES));
+}
+
 static void splice_decl(surg__saver *s, const surg__decl *d, const char *name) {
   surg__cursor c = surg__save_cursor(s, d->src.body);
   surg__field f;
@@ -109,7 +116,7 @@ static void splice_decl(surg__saver *s, const surg__decl *d, const char *name) {
     } else if (f.number == INFO_TYPE && d->dirty) {
       if (!typed && d->type) surg__save_type(s, INFO_TYPE, d->type);
       typed = true;
-    } else {
+    } else if (!replaced(d->about, f.number)) {
       surg__save_keep(s, &c, &f);
     }
   }
@@ -117,9 +124,14 @@ static void splice_decl(surg__saver *s, const surg__decl *d, const char *name) {
   if (!typed && d->type) surg__save_type(s, INFO_TYPE, d->type);
 }
 
+static void put_about(surg__saver *s, const surg__about *a) {
+  if (a && a->has_doc) surg__save_about(s, a, SURG__INFO_DOC, true);
+  if (a && a->has_entries) surg__save_about(s, a, SURG__INFO_ENTRIES, false);
+}
+
 void surg__save_decl(surg__saver *s, uint32_t number, const surg__decl *d, const char *name) {
   bool made = surg__save_made_here(d->src);
-  if (!made && !d->dirty && surg__save_reads(s, d->src.body, INFO_NAME, name)) {
+  if (!made && !d->dirty && !d->about && surg__save_reads(s, d->src.body, INFO_NAME, name)) {
     surg__save_copy(s, number, d->src);
     return;
   }
@@ -130,6 +142,7 @@ void surg__save_decl(surg__saver *s, uint32_t number, const surg__decl *d, const
   } else {
     splice_decl(s, d, name);
   }
+  put_about(s, d->about);
   surg__save_end(s, open);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the fields of the model around its graph. */
 #include "io/save.h"
+#include "ir/about.h"
 
 static void put_imports(surg__saver *s) {
   for (size_t i = 0; i < s->m->imports.count; i++)
@@ -24,6 +25,20 @@ static void put_ir_version(surg__saver *s) {
     surg__rope_varint(&s->rope, MODEL_IR_VERSION, (uint64_t)s->m->ir_version);
 }
 
+/* The field of the header that is `number` and was set, or NULL. */
+static const bool *text_at(const surg_model *m, uint32_t number) {
+  for (int field = 0; field <= SURG_MODEL_DOMAIN; field++)
+    if (surg__header_field(field) == number && m->header.has_text[field])
+      return &m->header.has_text[field];
+  return NULL;
+}
+
+static void put_text(surg__saver *s, uint32_t number) {
+  const bool *set = text_at(s->m, number);
+  const char *text = set ? s->m->header.texts[set - s->m->header.has_text] : NULL;
+  if (text) surg__save_str(s, number, text);
+}
+
 /* Whether the field is written from the IR; all others are copied verbatim. */
 static bool ours(const surg_model *m, uint32_t number) {
   switch (number) {
@@ -34,8 +49,10 @@ static bool ours(const surg_model *m, uint32_t number) {
     case MODEL_GRAPH:
     case MODEL_FUNCTION:
       return true;
+    case SURG__MODEL_VERSION:
+      return m->header.has_version;
     default:
-      return false;
+      return text_at(m, number) != NULL;
   }
 }
 
@@ -53,9 +70,14 @@ static void put_part(surg__saver *s, uint32_t number) {
     case MODEL_GRAPH:
       if (s->m->graph) surg__save_graph(s, MODEL_GRAPH, s->m->graph);
       return;
-    default:
-      assert(number == MODEL_FUNCTION);
+    case MODEL_FUNCTION:
       put_functions(s);
+      return;
+    case SURG__MODEL_VERSION:
+      surg__rope_varint(&s->rope, number, (uint64_t)s->m->header.version);
+      return;
+    default:
+      put_text(s, number);
   }
 }
 
@@ -83,8 +105,11 @@ static bool repeats_import(surg__saver *s, const surg__field *f) {
 }
 
 static void splice_model(surg__saver *s) {
-  static const uint32_t order[] = {MODEL_IR_VERSION, MODEL_GRAPH, MODEL_IMPORT, MODEL_METADATA,
-                                   MODEL_FUNCTION};
+  static const uint32_t order[] = {
+      MODEL_IR_VERSION,   SURG__MODEL_PRODUCER, SURG__MODEL_PRODUCER_VERSION,
+      SURG__MODEL_DOMAIN, SURG__MODEL_VERSION,  SURG__MODEL_DOC,
+      MODEL_GRAPH,        MODEL_IMPORT,         MODEL_METADATA,
+      MODEL_FUNCTION};
   uint32_t done = 0;
   if (s->m->source) {
     surg__cursor c = {s->m->source, 0, s->m->source->size};
@@ -103,7 +128,9 @@ static void splice_model(surg__saver *s) {
   }
   bool whole = !s->m->source;
   for (size_t i = 0; i < SURG_COUNT(order); i++)
-    if ((whole || ours(s->m, order[i])) && !(done >> order[i] & 1)) put_part(s, order[i]);
+    if (((whole && order[i] != SURG__MODEL_VERSION) || ours(s->m, order[i])) &&
+        !(done >> order[i] & 1))
+      put_part(s, order[i]);
 }
 
 surg_status surg__save_build(surg__saver *s) {

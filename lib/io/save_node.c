@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes nodes and their attributes. */
 #include "io/save.h"
+#include "ir/about.h"
 
 /* --- attributes --- */
 
@@ -197,6 +198,10 @@ static bool rewritten(const surg_node *n, uint32_t number) {
       return n->op_dirty;
     case NODE_ATTRIBUTE:
       return true;
+    case SURG__NODE_DOC:
+      return n->about && n->about->has_doc;
+    case SURG__NODE_ENTRIES:
+      return n->about && n->about->has_entries;
     default:
       return false;
   }
@@ -209,12 +214,15 @@ static void put_group(surg__saver *s, const surg_node *n, uint32_t number) {
     put_outputs(s, n);
   else if (number == NODE_ATTRIBUTE)
     put_attrs(s, n);
+  else if (number == SURG__NODE_DOC || number == SURG__NODE_ENTRIES)
+    surg__save_about(s, n->about, number, number == SURG__NODE_DOC);
   else
     put_optional(s, number, node_text(n, number));
 }
 
-static const uint32_t node_order[] = {NODE_INPUT,     NODE_OUTPUT, NODE_NAME,    NODE_OP_TYPE,
-                                      NODE_ATTRIBUTE, NODE_DOMAIN, NODE_OVERLOAD};
+static const uint32_t node_order[] = {NODE_INPUT,   NODE_OUTPUT,    NODE_NAME,
+                                      NODE_OP_TYPE, NODE_ATTRIBUTE, SURG__NODE_DOC,
+                                      NODE_DOMAIN,  NODE_OVERLOAD,  SURG__NODE_ENTRIES};
 
 static void splice_node(surg__saver *s, const surg_node *n) {
   surg__cursor c = surg__save_cursor(s, n->src.body);
@@ -223,7 +231,7 @@ static void splice_node(surg__saver *s, const surg_node *n) {
   while (surg__save_next(s, &c, &f)) {
     if (f.number == NODE_DEVICES && n->softs) {
       surg__save_devices(s, n, &f);
-    } else if (f.number > NODE_OVERLOAD || !rewritten(n, f.number)) {
+    } else if (f.number > SURG__NODE_ENTRIES || !rewritten(n, f.number)) {
       surg__save_keep(s, &c, &f);
     } else {
       if (!(done >> f.number & 1)) put_group(s, n, f.number);
@@ -249,7 +257,10 @@ void surg__save_node(surg__saver *s, uint32_t number, const surg_node *n) {
   }
   surg__open open = surg__save_begin(s, number);
   if (surg__save_made_here(n->src))
-    for (size_t i = 0; i < SURG_COUNT(node_order); i++) put_group(s, n, node_order[i]);
+    for (size_t i = 0; i < SURG_COUNT(node_order); i++) {
+      const bool about = node_order[i] == SURG__NODE_DOC || node_order[i] == SURG__NODE_ENTRIES;
+      if (!about || rewritten(n, node_order[i])) put_group(s, n, node_order[i]);
+    }
   else
     splice_node(s, n);
   surg__save_end(s, open);

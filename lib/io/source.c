@@ -109,8 +109,17 @@ static surg_status make_image(surg__source *s) {
   return s->size <= SURG_LIMIT_RESIDENT ? make_resident(s) : make_sparse(s);
 }
 
-/* Copies input that is not seekable (a pipe, a terminal) to an unlinked temporary file. */
-static surg_status spool(surg__source *s, int in) {
+/* Reads the next bytes from a callback; returns 0 or an errno value. */
+static int ask(const surg_source *from, uint8_t *chunk, size_t *got) {
+  const int64_t n = from->read(from->user, chunk, SPOOL_CHUNK);
+  if (n < 0 || n > (int64_t)SPOOL_CHUNK) return EIO;
+  *got = (size_t)n;
+  return 0;
+}
+
+/* Copies input that is not seekable (a pipe, a terminal, a callback) to an unlinked temporary
+ * file. */
+static surg_status spool(surg__source *s, int in, const surg_source *from) {
   int err = surg__os_temp(&s->fd);
   if (err)
     return surg__error(s->ctx, SURG_EIO, s->name, "cannot make a temporary file: %s",
@@ -120,7 +129,11 @@ static surg_status spool(surg__source *s, int in) {
   surg_status status = SURG_OK;
   for (;;) {
     size_t got = 0;
-    err = surg__os_read(in, chunk, SPOOL_CHUNK, &got);
+    if (surg__cancelled(s->ctx)) {
+      status = surg__error(s->ctx, SURG_ECANCELLED, s->name, "cancelled");
+      break;
+    }
+    err = from ? ask(from, chunk, &got) : surg__os_read(in, chunk, SPOOL_CHUNK, &got);
     if (err) {
       status = surg__error(s->ctx, SURG_EIO, s->name, "cannot read: %s", strerror(err));
       break;
@@ -163,7 +176,7 @@ static surg_status open_path(surg__source *s, const char *path) {
     return surg__error(s->ctx, SURG_EIO, s->name, "cannot read: %s", strerror(err ? err : EISDIR));
   }
   if (!st.regular) {
-    status = spool(s, fd);
+    status = spool(s, fd, NULL);
     surg__os_close(fd);
     return status;
   }
@@ -172,6 +185,23 @@ static surg_status open_path(surg__source *s, const char *path) {
   s->dev = st.dev;
   s->ino = st.ino;
   return SURG_OK;
+}
+
+surg_status surg__source_ask(surg_context *ctx, const surg_source *from, const char *name,
+                             surg__source **out) {
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__buf_escape(&b, name, strlen(name), 0);
+  surg__source *s = b.failed ? NULL : new_source(ctx, b.p ? b.p : "");
+  surg__buf_free(&b);
+  if (!s) return surg__oom(ctx, NULL);
+  surg_status status = spool(s, -1, from);
+  if (status == SURG_OK) status = make_image(s);
+  if (status == SURG_OK)
+    *out = s;
+  else
+    surg__source_unref(s);
+  return status;
 }
 
 surg_status surg__source_open(surg_context *ctx, const char *path, surg__source **out) {
@@ -183,7 +213,7 @@ surg_status surg__source_open(surg_context *ctx, const char *path, surg__source 
   surg__source *s = name.failed ? NULL : new_source(ctx, name.p ? name.p : "");
   surg__buf_free(&name);
   if (!s) return surg__oom(ctx, NULL);
-  surg_status status = input ? spool(s, 0) : open_path(s, path);
+  surg_status status = input ? spool(s, 0, NULL) : open_path(s, path);
   if (status == SURG_OK) status = make_image(s);
   if (status != SURG_OK) {
     surg__source_unref(s);

@@ -137,6 +137,32 @@ surg_graph *surg_node_set_graph(surg_node *n, const char *name, const char *grap
   return g;
 }
 
+surg_status surg_node_set_type(surg_node *n, const char *name, const surg_type *type) {
+  surg_status s = ready(n, name);
+  if (s != SURG_OK) return s;
+  surg_model *m = n->graph->model;
+  if (!type || type->model != m) return SURG_EUSAGE;
+  surg_attr a = {.kind = SURG_ATTR_TYPE_PROTO, .dirty = true, .count = 1};
+  a.u.types = surg__copy(m, &type, 1, sizeof type);
+  return a.u.types ? put(n, name, &a) : m->status;
+}
+
+surg_status surg_node_set_attr_ref(surg_node *n, const char *name, surg_attr_kind kind,
+                                   const char *ref) {
+  surg_status s = ready(n, name);
+  if (s != SURG_OK) return s;
+  if (!ref || !*ref || kind <= SURG_ATTR_UNDEFINED || kind > SURG_ATTR_TYPE_PROTOS)
+    return SURG_EUSAGE;
+  if (!surg_graph_function(n->graph))
+    return surg__node_error(n, SURG_EINVALID,
+                            "attribute %s can refer to another one only in a "
+                            "function",
+                            surg__q(n->graph->model->ctx, name));
+  surg_attr a = {.kind = kind, .dirty = true};
+  a.ref = surg__intern_user(n->graph->model, ref, &s);
+  return a.ref ? put(n, name, &a) : s;
+}
+
 surg_status surg_node_remove_attr(surg_node *n, const char *name) {
   surg_status s = ready(n, name);
   if (s != SURG_OK) return s;

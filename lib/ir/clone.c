@@ -2,6 +2,7 @@
 /* Copies of models: all structs are new, payloads are shared. During the copy, `work` of each old
  * graph, node and value points to the new one. */
 #include "base/counted.h"
+#include "ir/about.h"
 #include "ir/copy.h"
 #include "ir/edit.h"
 #include "sym/expr.h"
@@ -79,6 +80,7 @@ static bool copy_type(cloner *c, const surg_type *t, const surg_type **out) {
 static bool copy_decl(cloner *c, const surg__decl *d, surg__decl *out) {
   out->src = d->src;
   out->dirty = d->dirty;
+  if (!surg__about_copy(c->to, d->about, &out->about)) return false;
   return copy_type(c, d->type, &out->type);
 }
 
@@ -242,6 +244,7 @@ static bool copy_node(cloner *c, surg_graph *to, surg_node *n) {
   if (c->to->status != SURG_OK) return false;
   surg_node *k = surg__node_new(to, NULL, domain, op, overload, name);
   if (!k || !surg__node_reserve(k, n->n_in, n->n_out, n->n_attr)) return false;
+  if (!surg__about_copy(c->to, n->about, &k->about)) return false;
   n->work = k;
   copy_node_flags(n, k);
   assert(!k->prev || k->prev->order < k->order); /* keys increase as in the original model */
@@ -291,7 +294,7 @@ static bool copy_graph(cloner *c, surg_graph *g) {
   to->cyclic = g->cyclic;
   to->name_dirty = g->name_dirty;
   to->src = g->src;
-  if (!to->name) return false;
+  if (!to->name || !surg__about_copy(c->to, g->about, &to->about)) return false;
   for (surg_node *n = g->first; n; n = n->next)
     if (!copy_node(c, to, n)) return false;
   return copy_interface(c, g) && copy_strays(c, g);
@@ -381,6 +384,8 @@ static bool copy_function(cloner *c, surg_function *f) {
   n->src = f->src;
   n->dirty = f->dirty;
   n->imports_dirty = f->imports_dirty;
+  n->attrs_dirty = f->attrs_dirty;
+  if (!surg__about_copy(c->to, f->about, &n->about)) return false;
   if (!copy_imports(c, &f->imports, &n->imports)) return false;
   for (size_t i = 0; i < f->attrs.count; i++) {
     const char *attr = name_of(c, f->attrs.items[i]);
@@ -421,6 +426,18 @@ static bool make_graphs(cloner *c) {
   return true;
 }
 
+/* Copies the texts of the model that were set. */
+static bool copy_texts(cloner *c) {
+  surg__header *h = &c->to->header;
+  *h = c->from->header;
+  for (size_t i = 0; i < SURG_COUNT(h->texts); i++) {
+    const char *text = c->from->header.texts[i];
+    h->texts[i] = text ? surg__intern(c->to, text, strlen(text)) : NULL;
+    if (text && !h->texts[i]) return false;
+  }
+  return true;
+}
+
 static bool copy_header(cloner *c) {
   const surg_model *f = c->from;
   surg_model *m = c->to;
@@ -439,7 +456,7 @@ static bool copy_header(cloner *c) {
   m->read_epoch = f->read_epoch;
   m->owned_resident = f->owned_resident;
   if (!text_of(c, f->options.external_root, &m->options.external_root)) return false;
-  if (!copy_imports(c, &f->imports, &m->imports)) return false;
+  if (!copy_texts(c) || !copy_imports(c, &f->imports, &m->imports)) return false;
   for (size_t i = 0; i < f->metadata.count; i++) {
     surg__metadata e = f->metadata.items[i];
     if (!text_of(c, e.key, &e.key) || !text_of(c, e.value, &e.value)) return false;

@@ -30,6 +30,10 @@ void *surg__copy(surg_model *m, const void *p, size_t count, size_t size);
 bool surg__copy_str(surg_model *m, surg_str s, surg_str *out);
 void *surg__failed(surg_model *m); /* fails the model with the allocator's status; returns NULL */
 
+/* A blob that is memory of the caller (surg_tensor_borrow). */
+surg__blob *surg__blob_borrow(surg_model *m, const void *data, uint64_t n, surg_release_fn release,
+                              void *user);
+
 /* --- names --- */
 static inline bool surg__default_domain(const char *d) {
   return !d[0] || strcmp(d, "ai.onnx") == 0;
@@ -56,6 +60,8 @@ bool surg__unshadow(surg_value *v, const char *name, surg_graph *g);
 /* --- nodes, values, graphs --- */
 void surg__order_insert(surg_node *n, surg_node *before); /* into the list of n->graph */
 void surg__order_remove(surg_node *n);
+/* Whether n computes v, itself or around it: as an input of n, v would make a cycle. O(depth) */
+bool surg__reads_itself(const surg_node *n, const surg_value *v);
 surg_value *surg__value_fresh(surg_graph *g, const char *stem);
 bool surg__value_has_hard_use(const surg_value *v);
 void surg__value_erase(surg_value *v); /* requires: no hard use, not pinned, not an input */

@@ -101,7 +101,18 @@ typedef struct surg__blob {
   uint8_t *p; /* NULL: in the spill file */
   surg__spill *spill; /* NULL when p is set */
   uint64_t off, n;
+  bool borrowed;           /* p is memory of the caller */
+  surg_release_fn release; /* of borrowed memory, or NULL */
+  void *user;
 } surg__blob;
+
+/* doc_string and metadata_props that differ from the source (lib/io/about.c). Immutable. */
+typedef struct surg__about {
+  bool has_doc, has_entries; /* which of the two replaces that of the source */
+  const char *doc;           /* NULL: removed */
+  uint32_t n;
+  const char *const *keys, *const *values; /* all entries of metadata_props */
+} surg__about;
 
 typedef enum surg__view {
   SURG__VIEW_EMPTY = 0, /* no elements */
@@ -221,6 +232,7 @@ typedef struct surg__decl {
   surg__src src; /* body 0, 0: created, not read */
   const surg_type *type;
   bool dirty; /* the type differs from the source's; a new name does not set this */
+  const surg__about *about; /* NULL: as in the source */
 } surg__decl;
 
 enum { SURG__PIN_TRAINING = 1, SURG__PIN_WEIGHT = 2 };
@@ -278,6 +290,7 @@ struct surg_node {
   const surg_schema *schema;
   surg_function *function;
   const char *name, *op_type, *domain, *overload; /* interned; "" when absent */
+  const surg__about *about;                       /* NULL: as in the source */
   surg__soft *softs;
   surg__src src;
   surg_node *name_prev, *name_next; /* ring of the nodes with this name */
@@ -313,6 +326,7 @@ struct surg_graph {
   surg_function *function; /* the function whose body this is; NULL for other kinds */
   bool dirty, erased;
   bool name_dirty;     /* renamed since it was read */
+  const surg__about *about; /* NULL: as in the source */
   bool sorted_on_load; /* the loader sorted the nodes; an edit only after surg_graph_toposort */
   bool cyclic; /* lenient load: its nodes have no topological order */
   surg__src src; /* the GraphProto; for a function body the FunctionProto */
@@ -350,10 +364,11 @@ struct surg_function {
   const char *name, *domain, *overload;
   surg_graph *body;
   surg__imports imports;
-  bool imports_dirty, dirty, erased;
+  bool imports_dirty, attrs_dirty, dirty, erased;
   bool walked, missed; /* for lib/infer: a call of it was walked / was skipped */
   bool called;         /* for lib/target: a node calls it */
   surg__src src;
+  const surg__about *about;        /* NULL: as in the source */
   SURG_VEC(const char *) attrs;    /* names without default, then names of `defaults` */
   SURG_VEC(surg_attr *) defaults;  /* attribute_proto */
   const char *key[3];              /* interned: domain ("" for ai.onnx), name, overload */
@@ -365,6 +380,14 @@ typedef struct surg__metadata {
   surg__src src;
   bool dirty;
 } surg__metadata;
+
+/* Fields of the model that differ from the source: texts by surg_model_field (NULL: removed), and
+ * model_version. */
+typedef struct surg__header {
+  const char *texts[SURG_MODEL_DOMAIN + 1];
+  bool has_text[SURG_MODEL_DOMAIN + 1], has_version;
+  int64_t version;
+} surg__header;
 
 #define SURG__NOWHERE UINT64_MAX /* offset of a defect of the model as a whole */
 /* A defect that a lenient load found (io/defects.c). */
@@ -406,6 +429,7 @@ struct surg_model {
   bool header_dirty;   /* ir_version, imports, metadata, function list */
   surg__imports imports;
   SURG_VEC(surg__metadata) metadata;
+  surg__header header;
   SURG_VEC(surg_function *) functions;
   surg_function *functions_by_key;
   surg_graph *graph;

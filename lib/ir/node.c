@@ -104,6 +104,21 @@ surg_status surg_node_set_op(surg_node *n, const char *domain, const char *op_ty
   return SURG_OK;
 }
 
+surg_status surg_node_set_overload(surg_node *n, const char *overload) {
+  surg_status s = surg__node_ready(n);
+  if (s != SURG_OK) return s;
+  surg_model *m = n->graph->model;
+  const char *label = surg__intern_user(m, overload ? overload : "", &s);
+  if (!label) return s;
+  if (n->overload == label) return SURG_OK;
+  n->overload = label;
+  n->resolved = false;
+  n->op_dirty = true;
+  surg__touch_node(n);
+  surg__emit(m, SURG_EVENT_SET_OP, n->graph, n, NULL, NULL, NULL);
+  return SURG_OK;
+}
+
 /* --- inputs --- */
 
 static bool names_value(const surg_node *n, const surg_value *v) {
@@ -124,6 +139,12 @@ static void follow_softs(surg_node *n, const surg_value *old, surg_value *v) {
   }
 }
 
+bool surg__reads_itself(const surg_node *n, const surg_value *v) {
+  for (; n && v->producer; n = n->graph->parent_node)
+    if (v->producer == n) return true;
+  return false;
+}
+
 surg_status surg_node_set_input(surg_node *n, size_t i, surg_value *v) {
   surg_status s = surg__node_ready(n);
   if (s == SURG_OK && v) s = surg__value_ready(v);
@@ -131,6 +152,11 @@ surg_status surg_node_set_input(surg_node *n, size_t i, surg_value *v) {
   surg_model *m = n->graph->model;
   if (v && (v->graph->model != m || !surg__value_visible(v, n->graph)))
     return surg__node_error(n, SURG_EUSAGE, "value %s cannot be an input here: not visible",
+                            surg__q(m->ctx, v->name));
+  if (v && surg__reads_itself(n, v))
+    return surg__node_error(n, SURG_EINVALID,
+                            "value %s cannot be an input here: it is computed from "
+                            "this node",
                             surg__q(m->ctx, v->name));
   if (i >= UINT32_MAX / 2) return surg__node_error(n, SURG_EUSAGE, "too many inputs");
   surg_value *old = i < n->n_in ? n->in[i].value : NULL;
@@ -158,6 +184,25 @@ surg_status surg_node_trim_inputs(surg_node *n, size_t count) {
   }
   n->io_dirty = true;
   surg__touch_node(n);
+  return SURG_OK;
+}
+
+surg_status surg_node_remove_input(surg_node *n, size_t i) {
+  const surg_status s = surg__node_ready(n);
+  if (s != SURG_OK) return s;
+  if (i >= n->n_in) return SURG_EUSAGE;
+  surg_value *old = n->in[i].value;
+  surg__use_unlink(&n->in[i]);
+  for (uint32_t k = (uint32_t)i; k + 1 < n->n_in; k++) {
+    surg_value *next = n->in[k + 1].value;
+    surg__use_unlink(&n->in[k + 1]);
+    surg__use_link(&n->in[k], next);
+  }
+  n->n_in--;
+  follow_softs(n, old, NULL);
+  n->io_dirty = true;
+  surg__touch_node(n);
+  surg__emit(n->graph->model, SURG_EVENT_SET_INPUT, n->graph, n, NULL, old, NULL);
   return SURG_OK;
 }
 

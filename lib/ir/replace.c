@@ -92,6 +92,11 @@ surg_status surg_value_replace(surg_value *old, surg_value *by) {
   if (old == by) return SURG_OK;
   surg_replace how = surg_value_can_replace(old, by);
   if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) return SURG_EUNSUPPORTED;
+  for (const surg_use *u = by->producer ? old->uses : NULL; u && u != old->first_soft; u = u->next)
+    if (u->kind == SURG_USE_NODE && surg__reads_itself(u->user.node, by))
+      return surg__node_error(u->user.node, SURG_EINVALID,
+                              "value %s cannot replace %s: it is computed from this node",
+                              surg__q(m->ctx, by->name), surg__q(m->ctx, old->name));
   bool labels = how == SURG_REPLACE_BY_LABEL;
   for (surg_use *u = labels ? NULL : old->uses; u && u != old->first_soft; u = u->next)
     if (!surg__unshadow(by, by->name, surg_use_graph(u))) return m->status;

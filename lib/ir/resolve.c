@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Resolving the operator of a node, and whether a node is deterministic. */
+#include "base/taught.h"
 #include "schema/schema.h"
 
 #include "ir/edit.h"
@@ -272,10 +273,17 @@ static bool training_mode(const surg_node *n) {
   return surg_tensor_read(t, 0, &on, 1) != SURG_OK || on != 0;
 }
 
+/* Whether a plugin registered the operator as deterministic. */
+static bool deterministic_custom(const surg_node *n) {
+  const surg__taught_operator *o = surg__taught_find(n->graph->model->ctx, n->domain, n->op_type);
+  return o && o->op.evaluate && !(o->op.traits & SURG_TRAIT_NONDETERMINISTIC);
+}
+
 /* Whether the node itself is nondeterministic, without its subgraphs and functions. */
 static bool intrinsic(const surg_node *n) {
   const surg_node *r = resolve(n);
-  if (!r || r->op_class == SURG_OP_CLASS_CUSTOM) return true;
+  if (!r) return true;
+  if (r->op_class == SURG_OP_CLASS_CUSTOM) return !deterministic_custom(r);
   if (r->op_class != SURG_OP_CLASS_BUILTIN) return false;
   if (r->schema->flags & SURG__OP_NONDETERMINISTIC) return true;
   return (r->schema->flags & SURG__OP_TRAINING_MODE) && training_mode(r);

@@ -6,6 +6,7 @@
  * `work` of a value is its replacement there, NULL for an absent input. A value of any other graph
  * is a capture and is not replaced. Within one model a copy keeps the source span, so that fields
  * unknown to this library are preserved; between models it has none. */
+#include "ir/about.h"
 #include "ir/copy.h"
 #include "ir/edit.h"
 
@@ -50,9 +51,16 @@ static bool copy_initializer(splice *s, const surg_value *v, surg_value *to) {
   return true;
 }
 
+/* Within a model, what is immutable is shared. */
+static bool copy_about(splice *s, const surg__about *a, const surg__about **out) {
+  *out = a;
+  return s->same || surg__about_copy(s->m, a, out);
+}
+
 static bool copy_decl(splice *s, const surg__decl *d, surg__decl *out) {
   *out = *d;
   if (s->same) return true;
+  if (!copy_about(s, d->about, &out->about)) return false;
   out->src = (surg__src){0};
   out->dirty = true;
   return surg__copy_type(s->m, d->type, &out->type);
@@ -138,6 +146,7 @@ static bool copy_node(splice *s, const surg_node *n, surg_graph *to, surg_node *
   surg__node_mark_new(k);
   k->types_stale = true;
   if (s->same) k->src = n->src;
+  if (!copy_about(s, n->about, &k->about)) return false;
   for (uint32_t i = 0; i < n->n_out; i++)
     if (!surg__node_link_output(k, i, n->out[i] ? n->out[i]->work : NULL)) return false;
   for (uint32_t i = 0; i < n->n_in; i++)
@@ -177,7 +186,7 @@ static bool make_graphs(splice *s, surg_graph *chain) {
     n->name = text_of(s, g->name);
     n->dirty = true;
     if (s->same) n->src = g->src;
-    if (!n->name) return false;
+    if (!n->name || !copy_about(s, g->about, &n->about)) return false;
     g->work = n;
   }
   return true;

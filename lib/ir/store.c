@@ -2,7 +2,7 @@
 /* Storage of tensor bytes: the file a model was loaded from, external data files, and computed
  * bytes, in memory or, above a limit, in an unlinked file. All are reference counted. */
 #include "base/os.h"
-#include "ir/ir.h"
+#include "ir/edit.h"
 
 #define PAGE_BITS 12 /* log2 of the page size of surg__source.filled; also in lib/io/source.c */
 
@@ -158,6 +158,25 @@ surg__blob *surg__blob_new(surg_model *m, uint64_t n) {
   return b;
 }
 
+surg__blob *surg__blob_borrow(surg_model *m, const void *data, uint64_t n, surg_release_fn release,
+                              void *user) {
+  surg__blob *b = surg__calloc(m->ctx, 1, sizeof *b);
+  if (!b || !surg__vec_reserve(m->ctx, &m->blobs, m->blobs.count + 1)) {
+    surg__free(m->ctx, b);
+    surg__fail(m, surg__oom(m->ctx, NULL));
+    return NULL;
+  }
+  *b = (surg__blob){.refs = 1,
+                    .ctx = m->ctx,
+                    .p = (uint8_t *)(uintptr_t)data,
+                    .n = n,
+                    .borrowed = true,
+                    .release = release,
+                    .user = user};
+  m->blobs.items[m->blobs.count++] = b;
+  return b;
+}
+
 surg__blob *surg__blob_ref(surg__blob *b) {
   if (b) b->refs++;
   return b;
@@ -166,7 +185,11 @@ surg__blob *surg__blob_ref(surg__blob *b) {
 void surg__blob_unref(surg__blob *b) {
   assert(!b || b->refs > 0);
   if (!b || --b->refs > 0) return;
-  surg__free(b->ctx, b->p);
+  if (b->borrowed) {
+    if (b->release) b->release(b->user, b->p);
+  } else {
+    surg__free(b->ctx, b->p);
+  }
   surg__spill_unref(b->spill);
   surg__free(b->ctx, b);
 }

@@ -54,6 +54,21 @@ surg_tensor *surg_tensor_new(surg_model *m, int dtype, const int64_t *dims, size
   return t;
 }
 
+surg_tensor *surg_tensor_borrow(surg_model *m, int dtype, const int64_t *dims, size_t rank,
+                                const void *data, size_t bytes, surg_release_fn release,
+                                void *user) {
+  if (!surg__model_ok(m)) return NULL;
+  if (surg__dtype_bits(dtype) == 0) return refuse(m, "no such element type");
+  surg_tensor *t = shaped(m, dtype, dims, rank);
+  if (!t) return NULL;
+  if (bytes != t->bytes || !data) return refuse(m, "its data do not fit its dims");
+  surg__blob *b = surg__blob_borrow(m, data, bytes, release, user);
+  if (!b) return NULL;
+  if (bytes) t->view = SURG__VIEW_OWNED;
+  if (bytes) t->blob = b;
+  return t;
+}
+
 surg_tensor *surg_tensor_new_strings(surg_model *m, const int64_t *dims, size_t rank,
                                      const surg_str *strings) {
   surg_tensor *t = shaped(m, SURG_STRING, dims, rank);
@@ -167,6 +182,51 @@ surg_status surg_tensor_strings(const surg_tensor *t, const surg_str **out) {
   if (!t->strings && t->count) return SURG_EUNSUPPORTED;
   *out = t->strings ? t->strings : &none;
   return SURG_OK;
+}
+
+/* --- elements where they are --- */
+
+surg_status surg_tensor_data(const surg_tensor *t, const void **data, uint64_t *bytes) {
+  static const uint8_t none[1];
+  if (!t || !data) return SURG_EUSAGE;
+  *data = NULL;
+  if (bytes) *bytes = 0;
+  if (t->model->status != SURG_OK) return t->model->status;
+  const surg__source *s = t->model->source;
+  if (t->view == SURG__VIEW_EMPTY)
+    *data = none;
+  else if (t->view == SURG__VIEW_OWNED)
+    *data = t->blob->p;
+  else if (t->view == SURG__VIEW_RAW && s->resident)
+    *data = s->base + t->data.off;
+  if (!*data) return SURG_EUNSUPPORTED;
+  if (bytes) *bytes = t->bytes;
+  return SURG_OK;
+}
+
+/* Writes `folder/name` (folder NULL: name alone); SURG_ELIMIT: no room. */
+static surg_status put_path(char *path, size_t room, const char *folder, const char *name) {
+  const size_t a = folder ? strlen(folder) + 1 : 0, b = strlen(name);
+  if (a >= room || b >= room - a) return SURG_ELIMIT;
+  if (folder) memcpy(path, folder, a - 1);
+  if (folder) path[a - 1] = '/';
+  memcpy(path + a, name, b + 1);
+  return SURG_OK;
+}
+
+surg_status surg_tensor_file(const surg_tensor *t, char *path, size_t room, uint64_t *offset,
+                             uint64_t *bytes) {
+  if (!t || !path || !room) return SURG_EUSAGE;
+  *path = 0;
+  if (t->model->status != SURG_OK) return t->model->status;
+  const surg__source *s = t->model->source;
+  const bool external = t->view == SURG__VIEW_EXTERNAL;
+  if ((!external && t->view != SURG__VIEW_RAW) || !s->path) return SURG_EUNSUPPORTED;
+  if (offset) *offset = t->data.off;
+  if (bytes) *bytes = t->bytes;
+  if (!external) return put_path(path, room, NULL, s->path);
+  const char *root = t->model->options.external_root;
+  return put_path(path, room, root ? root : s->dir, t->file->location);
 }
 
 /* --- small integers --- */

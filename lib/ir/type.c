@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types. Immutable once made. */
-#include "ir/edit.h"
+#include "base/dtype.h"
 #include "base/limits.h"
+#include "ir/edit.h"
 #include "sym/expr.h"
 
 surg_type *surg__type_new(surg_model *m, surg_type_kind kind) {
@@ -49,6 +50,29 @@ const surg_type *surg_type_tensor_unranked(surg_model *m, int dtype) {
   }
   surg_type *t = surg__type_new(m, SURG_TYPE_TENSOR);
   if (t) t->dtype = dtype;
+  return t;
+}
+
+const surg_type *surg_type_sparse(surg_model *m, int dtype, const surg_dim *dims, size_t rank) {
+  const surg_type *dense = surg_type_tensor(m, dtype, dims, rank);
+  surg_type *t = dense ? surg__type_new(m, SURG_TYPE_SPARSE_TENSOR) : NULL;
+  if (!t) return NULL;
+  *t = *dense;
+  t->kind = SURG_TYPE_SPARSE_TENSOR;
+  return t;
+}
+
+const surg_type *surg_type_map(surg_model *m, int key, const surg_type *value) {
+  if (!surg__model_ok(m) || !value || value->model != m) return NULL;
+  if (!(surg__dtype_is_int(key) && surg__dtype_bits(key) >= 8) && key != SURG_STRING) {
+    surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m),
+                "keys of a map are integers of 8 to 64 bits, or strings");
+    return NULL;
+  }
+  surg_type *t = surg__type_new(m, SURG_TYPE_MAP);
+  if (!t) return NULL;
+  t->dtype = key;
+  t->elem = value;
   return t;
 }
 

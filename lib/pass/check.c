@@ -93,13 +93,23 @@ static surg_status try_model(surg__runner *r, const surg_pass *pass) {
   return surg_model_verify(r->model);
 }
 
-surg_status surg__check_after(surg__runner *r, const surg_pass *pass) {
+/* A pass of a plugin must not make the model invalid. */
+static surg_status try_rules(surg__runner *r, const surg__errors *before, catcher *c) {
+  char line[1024];
+  surg_status s = surg__errors_compare(r->model, before, line, sizeof line);
+  if (s != SURG_OK || !line[0]) return s;
+  snprintf(c->line, sizeof c->line, "%s", line);
+  return SURG_EINVALID;
+}
+
+surg_status surg__check_after(surg__runner *r, const surg_pass *pass, const surg__errors *before) {
   surg_context *ctx = r->ctx;
   catcher c = {ctx->config.diag, ctx->config.diag_user, ""};
   ctx->config.diag = catch_line;
   ctx->config.diag_user = &c;
   surg_context_clear_error(ctx);
   surg_status s = try_model(r, pass);
+  if (s == SURG_OK && before) s = try_rules(r, before, &c);
   ctx->config.diag = c.diag;
   ctx->config.diag_user = c.user;
   if (!s) return SURG_OK;

@@ -19,9 +19,18 @@ typedef struct surg__entry {
   surg_pass *copy;    /* `pass`, if it is a copy; owned */
 } surg__entry;
 
+/* An extension of presets: `pipeline` is inserted at a point of `preset` (NULL: of every built-in
+ * one). Strings are borrowed. */
+typedef struct surg__extension {
+  const char *preset, *pass, *pipeline; /* `pass`: for BEFORE and AFTER */
+  enum { SURG__AT_FIRST, SURG__AT_LAST, SURG__AT_BEFORE, SURG__AT_AFTER } at;
+} surg__extension;
+
 struct surg_registry {
   surg_context *ctx;
   SURG_VEC(surg__entry) passes;
+  SURG_VEC(surg__preset *) owned_presets; /* those of plugins; also in `presets` */
+  SURG_VEC(surg__extension) extensions;
   SURG_VEC(const surg__preset *) presets;
   SURG_VEC(surg__plugin) plugins;
   const surg__former *former; /* former names of built-in passes; borrowed */
@@ -80,6 +89,18 @@ typedef struct surg__word {
   bool quoted;
 } surg__word;
 
+/* --- teach.c --- */
+/* What a registry and its context know, to take back what a plugin registered that fails. */
+typedef struct surg__lesson {
+  size_t passes, presets, owned_presets, extensions, operators, targets, messages;
+} surg__lesson;
+surg__lesson surg__lesson_begin(const surg_registry *r);
+void surg__lesson_undo(surg_registry *r, const surg__lesson *before);
+/* Whether a pass, preset or group has this name. */
+bool surg__name_taken(const surg_registry *r, const char *name);
+/* Whether the preset is one of a plugin. */
+bool surg__preset_owned(const surg_registry *r, const surg__preset *preset);
+
 /* --- options.c --- */
 /* Parses the words of `name=a+b` into `out`; n is 0 for `name` without a value. Copies into the
  * arena. Returns NULL, a static text that describes the fault, or surg__opt_nomem. */
@@ -131,6 +152,14 @@ bool surg__log_restart(surg__log *l, surg_model *m);
  * exist. */
 surg_status surg__log_close(surg__log *l, bool ok);
 
+/* --- check_plugin.c --- */
+/* The errors of `check` on a model, as hashes of code and text. */
+typedef SURG_VEC(uint64_t) surg__errors;
+surg_status surg__errors_collect(surg_model *m, surg__errors *out);
+/* Writes the first error that `before` does not contain to `line`; empty: there is none. */
+surg_status surg__errors_compare(surg_model *m, const surg__errors *before, char *line,
+                                 size_t room);
+
 /* --- runner.c, context.c --- */
 /* The state of one run. */
 typedef struct surg__runner {
@@ -159,6 +188,8 @@ struct surg_pass_ctx {
   surg_status told;    /* status of the first surg_pass_fail or surg_pass_usage; else SURG_OK */
   bool told_used;      /* surg_pass_used was called */
   surg_exactness used, needs; /* worst class used, and the part of it that requires consent */
+  const surg__errors *errors; /* of the model before a pass of a plugin; else NULL */
+  uint64_t types;             /* with `errors`: a hash of the types of inputs and outputs */
   bool no_memory;      /* a call by the pass ran out of memory */
   char undeclared[64]; /* an option it read without declaring it, or empty */
 };
@@ -170,8 +201,9 @@ surg_status surg__check_pass_names(const surg_registry *r, const char *flag,
 bool surg__run_late(surg__runner *r);
 /* `pass "x"`, or `pass "x" of plugin "p"`, in one of the context's rotating buffers. */
 const char *surg__pass_title(surg__runner *r, const surg_pass *pass);
-/* Checks the model after a pass: node order, cycles, and surg_model_verify. */
-surg_status surg__check_after(surg__runner *r, const surg_pass *pass);
+/* Checks the model after a pass: node order, cycles, and surg_model_verify; after one of a plugin,
+ * that it has no error that is not in `before` (NULL: not checked). */
+surg_status surg__check_after(surg__runner *r, const surg_pass *pass, const surg__errors *before);
 /* Sorts all graphs of the model unless they are known to be sorted. */
 surg_status surg__sort_all(surg__runner *r);
 

@@ -333,6 +333,43 @@ static surg_status allow(parser *ps, const char *at, surg__pipeline_step *step) 
   return s ? s : group(ps, at, "allow", step);
 }
 
+/* Whether an extension applies to a preset that is expanded. One of every built-in preset applies
+ * to the outermost, as presets contain others. */
+static bool applies(const parser *ps, const surg__extension *e, const surg__preset *preset) {
+  if (e->preset) return strcmp(e->preset, preset->name) == 0;
+  return !ps->preset && !surg__preset_owned(ps->registry, preset);
+}
+
+/* Parses the pipeline of an extension and inserts it at *at, before the steps that are there. */
+static surg_status insert(const parser *outer, const surg__extension *e, surg__pipeline_step **at) {
+  parser own = *outer;
+  surg__pipeline_step *first = NULL, *rest = *at;
+  own.text = own.p = e->pipeline;
+  surg_status s = items(&own, &first);
+  if (!s && *own.p) s = bad(&own, own.p, "the text should end here");
+  if (s || !first) return s;
+  *at = first;
+  while (first->next) first = first->next;
+  first->next = rest;
+  return SURG_OK;
+}
+
+/* Inserts an extension at its point among the steps, also inside of groups, whose nesting the
+ * parser bounds. */
+static surg_status extend(const parser *ps, const surg__extension *e, surg__pipeline_step **head) {
+  surg__pipeline_step **at = head;
+  surg_status s = SURG_OK;
+  if (e->at == SURG__AT_FIRST) return insert(ps, e, head);
+  while (*at && !s) {
+    surg__pipeline_step *step = *at, *next = step->next;
+    const bool here = e->pass && step->pass && strcmp(step->pass->name, e->pass) == 0;
+    if (e->pass && step->body) s = extend(ps, e, &step->body);
+    if (!s && here) s = insert(ps, e, e->at == SURG__AT_BEFORE ? at : &step->next);
+    for (at = &step->next; *at != next;) at = &(*at)->next;
+  }
+  return !s && e->at == SURG__AT_LAST ? insert(ps, e, at) : s;
+}
+
 static surg_status expand(parser *ps, const char *at, const surg__preset *preset,
                           surg__pipeline_step **head) {
   if (ps->depth == MAX_DEPTH) return bad(ps, at, "repeats and presets nest too deep");
@@ -343,6 +380,10 @@ static surg_status expand(parser *ps, const char *at, const surg__preset *preset
   inner.depth++;
   surg_status s = items(&inner, head);
   if (!s && *inner.p) s = bad(&inner, inner.p, "the text should end here");
+  for (size_t i = 0; i < ps->registry->extensions.count && !s; i++) {
+    const surg__extension *e = &ps->registry->extensions.items[i];
+    if (applies(ps, e, preset)) s = extend(&inner, e, head);
+  }
   return s;
 }
 

@@ -2,8 +2,10 @@
 /* Loads plugins. The description that a plugin gives of itself is validated first; a rejected
  * plugin leaves no pass registered. Plugins are never unloaded, so that their strings and functions
  * stay valid for the life of the process. */
+#include <onnxsurg/context.h>
 #include <stdlib.h>
 
+#include "base/calling.h"
 #include "base/os.h"
 #include "base/os_dl.h"
 
@@ -117,16 +119,18 @@ static surg_status check_info(surg_context *ctx, const char *path, const plugin_
 }
 
 static surg_status run_init(surg_registry *r, const char *path, const plugin_info *info) {
-  size_t before = r->passes.count;
+  const surg__lesson before = surg__lesson_begin(r);
   r->origin = info->name;
   r->path = path;
   r->refused = false;
+  const surg__calling outer = surg__calling_begin(info->name, "init", "");
   surg_status s = info->init(surg__api(), r);
+  surg__calling_end(outer);
   bool refused = r->refused;
   r->origin = r->path = NULL;
   r->refused = false;
   if (!s && !refused) return SURG_OK;
-  r->passes.count = before;
+  surg__lesson_undo(r, &before);
   if (refused) return SURG_EPLUGIN; /* already reported by surg_registry_add_pass */
   return surg__error(r->ctx, SURG_EPLUGIN, path, "cannot load plugin: its init failed (%s)",
                      surg_status_name(s));
@@ -152,6 +156,15 @@ static surg_status load(surg_registry *r, const char *path, const char *file) {
   if (s) return s;
   r->plugins.items[r->plugins.count++] = (surg__plugin){handle, info->name};
   return SURG_OK;
+}
+
+bool surg_plugin_running(const char **plugin, const char **kind, const char **name) {
+  const surg__calling now = surg__calling_now();
+  if (!now.plugin) return false;
+  if (plugin) *plugin = now.plugin;
+  if (kind) *kind = now.kind;
+  if (name) *name = now.name;
+  return true;
 }
 
 surg_status surg__plugin_load(surg_context *ctx, const char *path) {

@@ -5,6 +5,9 @@
 
 static void registry_free(surg_context *ctx, surg_registry *r) {
   for (size_t i = 0; i < r->passes.count; i++) surg__free(ctx, r->passes.items[i].copy);
+  for (size_t i = 0; i < r->owned_presets.count; i++) surg__free(ctx, r->owned_presets.items[i]);
+  surg__vec_free(ctx, &r->owned_presets);
+  surg__vec_free(ctx, &r->extensions);
   surg__vec_free(ctx, &r->passes);
   surg__vec_free(ctx, &r->presets);
   surg__vec_free(ctx, &r->plugins);
@@ -63,7 +66,7 @@ const surg__preset *surg__preset_at(const surg_registry *r, size_t i) {
   return r && i < r->presets.count ? r->presets.items[i] : NULL;
 }
 
-static bool taken(const surg_registry *r, const char *name) {
+bool surg__name_taken(const surg_registry *r, const char *name) {
   if (strcmp(name, "repeat") == 0 || strcmp(name, "guard") == 0 || strcmp(name, "allow") == 0 ||
       named(r, name))
     return true;
@@ -165,7 +168,7 @@ surg_status surg_registry_add_pass(surg_registry *r, const surg_pass *pass) {
   if (!same_sizes(pass) && !e.copy) return refuse(r, pass, false, surg__opt_nomem);
   if (e.copy) e.pass = e.copy;
   fault = pass_fault(r, e.pass);
-  if (!fault && taken(r, e.pass->name)) fault = "the name is in use";
+  if (!fault && surg__name_taken(r, e.pass->name)) fault = "the name is in use";
   if (!fault && !surg__vec_push(r->ctx, &r->passes, e)) fault = surg__opt_nomem;
   if (!fault) return SURG_OK;
   const surg_status s = refuse(r, e.pass, e.pass->name != NULL, fault);
@@ -176,7 +179,7 @@ surg_status surg_registry_add_pass(surg_registry *r, const surg_pass *pass) {
 surg_status surg__register_preset(surg_registry *r, const surg__preset *preset) {
   if (!r || !preset) return SURG_EUSAGE;
   assert(preset->name && preset->pipeline && preset->help && surg__name_valid(preset->name));
-  assert(!taken(r, preset->name));
+  assert(!surg__name_taken(r, preset->name));
   if (!surg__vec_push(r->ctx, &r->presets, preset)) return surg__oom(r->ctx, NULL);
   return SURG_OK;
 }

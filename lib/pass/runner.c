@@ -7,12 +7,32 @@
  * meanwhile: functions before the main graph, subgraphs before the graphs that contain them. */
 #include <stdio.h>
 
+#include "base/calling.h"
 #include "base/os.h"
 #include "io/io.h"
 #include "pass/internal.h"
 
 /* ---- changes a pass must declare
  * --------------------------------------------------------------- */
+
+/* The kind and element type of a declaration, as a number; 0: none. */
+static uint64_t type_code(const surg_type *t) {
+  uint64_t code = 0;
+  for (size_t depth = 0; t && depth < SURG_LIMIT_DEPTH; depth++, t = surg_type_elem(t))
+    code = code * 1000 + (uint64_t)surg_type_get_kind(t) * 100 + (uint64_t)surg_type_dtype(t);
+  return code;
+}
+
+/* A hash of element types of the interface. Shapes are not a part: a pass may refine them. */
+static uint64_t types_of(const surg__runner *r) {
+  const surg_graph *g = surg_model_graph(r->model);
+  uint64_t h = 0;
+  for (size_t i = 0; i < surg_graph_input_count(g); i++)
+    h = h * 31 + type_code(surg_value_declared_type(surg_graph_input(g, i)));
+  for (size_t i = 0; i < surg_graph_output_count(g); i++)
+    h = h * 31 + type_code(surg_graph_output_type(g, i));
+  return h;
+}
 
 /* A hash of the interface: names of outputs, and of inputs without a default. */
 static uint64_t interface_of(const surg__runner *r) {
@@ -63,6 +83,13 @@ static surg_pass_result call_graphs(surg_pass_ctx *p) {
   return p->no_memory ? SURG_PASS_FAILED : result;
 }
 
+/* Whether a pass of a plugin failed by a call with invalid arguments, not by memory or files. */
+static bool misused(const surg__runner *r, const surg_pass *pass) {
+  const surg_status s = r->ctx->error_status;
+  return surg__pass_origin(r->registry, pass) &&
+         (s == SURG_EUSAGE || s == SURG_EINVALID || s == SURG_EERASED || s == SURG_EINTERNAL);
+}
+
 /* Checks the result of a pass against what it did, and reports faults. */
 static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed,
                          uint64_t interface) {
@@ -84,6 +111,8 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
   }
   if (p->told) return p->told;
   if (result == SURG_PASS_FAILED) {
+    if (surg_context_error(r->ctx) && misused(r, p->pass))
+      return misbehaved(r, p->pass, "failed: a call that it made was invalid");
     if (surg_context_error(r->ctx) && r->ctx->error_status) return r->ctx->error_status;
     /* A pass need not report that memory ran out. */
     if (r->ctx->alloc_status) return surg__oom(r->ctx, surg_model_path(r->model));
@@ -96,6 +125,9 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
   if (changed && !p->pass->changes_interface && interface_of(r) != interface)
     return misbehaved(r, p->pass,
                       "changed inputs or outputs of the model and does not declare that it may");
+  if (changed && !p->pass->changes_interface && p->errors && types_of(r) != p->types)
+    return misbehaved(
+        r, p->pass, "changed element types of inputs or outputs and does not declare that it may");
   return SURG_OK;
 }
 
@@ -156,7 +188,7 @@ static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool change
   }
   if (report->used > r->report->worst) r->report->worst = report->used;
   if (r->options->verify_each || surg__pass_origin(r->registry, pass)) {
-    s = surg__check_after(r, pass);
+    s = surg__check_after(r, pass, changed ? p->errors : NULL);
     if (s) return s;
   }
   if (surg__run_late(r)) return stopped(r, pass);
@@ -193,17 +225,28 @@ static surg_status run_pass(surg__runner *r, const surg__pipeline_step *step, bo
   r->ctx->alloc_status = SURG_OK; /* to detect a failure during the pass */
   surg__arena_init(&p.scratch, r->ctx);
   surg__pass_report *report = &r->report->passes.items[p.report];
+  surg__errors errors = {0};
+  if (surg__pass_origin(r->registry, step->pass)) {
+    s = surg__errors_collect(r->model, &errors);
+    if (s) return s;
+    p.errors = &errors;
+    p.types = types_of(r);
+  }
   uint64_t epoch = surg_model_epoch(r->model), interface = interface_of(r);
   uint64_t start = surg__os_now_ns();
   surg__log_pass(r->log, step->pass->name, ++report->runs);
+  const surg__calling outer =
+      surg__calling_begin(surg__pass_origin(r->registry, step->pass), "pass", step->pass->name);
   surg_pass_result result =
       step->pass->scope == SURG_SCOPE_MODEL ? step->pass->run(&p, NULL) : call_graphs(&p);
+  surg__calling_end(outer);
   uint64_t ns = surg__os_now_ns() - start;
   bool did = surg_model_epoch(r->model) != epoch;
   report->ns += ns;
   s = finish(&p, result, did, interface);
   surg__log_pass_end(r->log, s ? "failed" : did ? "changed" : "unchanged", ns);
   surg__arena_free(&p.scratch);
+  surg__vec_free(r->ctx, &errors);
   *changed |= did;
   if (s) r->report->failed = step->pass->name;
   return s;

@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/file.h"
+#include "base/taught.h"
 #include "check/check.h"
 #include "ir/ir.h"
 
@@ -42,6 +43,8 @@ static bool is_file(const char *name) {
 surg_status surg_target_open(surg_context *ctx, const char *name, surg_target **out) {
   if (!ctx || !name || !out) return SURG_EUSAGE;
   *out = NULL;
+  const surg__taught_text *own = surg__taught_target(ctx, name);
+  if (own) return surg_target_parse(ctx, own->text, own->n, own->name, out);
   if (!is_file(name)) {
     *out = surg__target_find(ctx, name);
     return *out ? SURG_OK : failure(ctx);

@@ -15,8 +15,9 @@
  * from nodes that were too large alone is judged together with them (fold_cone.c). Where types
  * give the sizes, they are checked before anything is computed. The limits on the whole run protect
  * against malicious files; nodes that exceed them are counted. Never folded: random operators,
- * custom operators, DequantizeLinear (the quantized form is smaller) unless requested, nodes that
- * the user protects, and nodes whose result would make a node of a branch or body that may not run
+ * custom operators that no plugin computes, DequantizeLinear (the quantized form is smaller) unless
+ * requested, nodes that the user protects, and nodes whose result would make a node of a branch or
+ * body that may not run
  * fail (surg_model_shelter): engines reject such a model at load time.
  *
  * Needs sorted, types. Keeps sorted. Exact where elements move or IEEE 754 leaves no choice; else
@@ -75,8 +76,7 @@ bool fold_allow(fold_state *f) {
   return !f->done;
 }
 
-void fold_count(fold_state *f, const surg_schema *op, uint64_t grown) {
-  const char *name = surg_schema_name(op);
+void fold_count(fold_state *f, const char *name, uint64_t grown) {
   size_t i = 0;
   assert(f->n_ops <= FOLD_OPS);
   while (i < f->n_ops && strcmp(f->ops[i].name, name) != 0) i++;
@@ -228,10 +228,10 @@ static bool give(fold_state *f, surg_node *n, surg_tensor **results, uint64_t by
   uint64_t grown = bytes > leaving ? bytes - leaving : 0;
   if (grown > f->max_growth) return fold_leave_large(f, n);
   if (!fold_may_grow(f, n, grown) || !fold_allow(f)) return false;
-  const surg_schema *op = surg_node_schema(n);
+  const char *name = surg_node_op_type(n);
   fold_used(f, n, results, surg_node_output_count(n));
   if (!fold_replace(f, n, results)) return false;
-  fold_count(f, op, grown);
+  fold_count(f, name, grown);
   return true;
 }
 
@@ -261,11 +261,11 @@ static bool fold_identity(fold_state *f, surg_node *n) {
   grown = grown > leaving ? grown - leaving : 0;
   if (grown > f->max_growth) return fold_leave_large(f, n);
   if (!fold_may_grow(f, n, grown) || !fold_allow(f)) return false;
-  const surg_schema *op = surg_node_schema(n);
+  const char *name = surg_node_op_type(n);
   f->changed = true;
   if (surg_value_replace(out, in) != SURG_OK || surg_node_erase(n) != SURG_OK)
     return !(f->failed = true);
-  fold_count(f, op, grown);
+  fold_count(f, name, grown);
   return true;
 }
 
@@ -307,9 +307,19 @@ static bool fold_known(fold_state *f, surg_node *n, surg_node **next) {
   return give(f, n, &t, bytes, leaving);
 }
 
+/* Whether a plugin taught how to compute the custom operator; others count as random. */
+static bool taught(const surg_node *n) {
+  return surg_node_class(n) == SURG_OP_CLASS_CUSTOM && !surg_node_nondeterministic(n) &&
+         !surg_node_subgraph(n, 0);
+}
+
 /* Folds a node if possible; *next is the node to continue with. */
 static void visit(fold_state *f, surg_node *n, surg_node **next) {
   int op = surg_node_op(n);
+  if (taught(n)) {
+    if (all_constant(n) && fold_may(f, n)) fold_node(f, n, next);
+    return;
+  }
   if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || op == SURG_OP_Constant) return;
   if (op == SURG_OP_If) {
     fold_if(f, n, next);

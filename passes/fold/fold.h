@@ -67,7 +67,7 @@ void fold_bury(fold_state *f);
 /* Whether v may be erased once it is unused. */
 bool fold_erasable(const fold_state *f, const surg_value *v);
 /* Counts a folded node and the bytes it added. */
-void fold_count(fold_state *f, const surg_schema *op, uint64_t grown);
+void fold_count(fold_state *f, const char *name, uint64_t grown);
 
 /* fold_growth.c: the bytes that folding removes from the file and adds to it. Sizes are those of
  * whole protobuf messages, with tag and length. */

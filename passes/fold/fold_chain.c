@@ -51,10 +51,10 @@ static bool replace_all(fold_state *f, const chain *c, uint64_t grown) {
   assert(c->length > 1); /* a single node is replaced by `give` */
   for (size_t i = c->length; i-- > 0;) {
     bool end = i + 1 == c->length;
-    const surg_schema *op = surg_node_schema(c->nodes[i]);
+    const char *name = surg_node_op_type(c->nodes[i]);
     fold_used(f, c->nodes[i], c->results[i], surg_node_output_count(c->nodes[i]));
     if (!fold_replace(f, c->nodes[i], end ? c->results[i] : NULL)) return false;
-    fold_count(f, op, end ? grown : 0);
+    fold_count(f, name, end ? grown : 0);
   }
   return true;
 }

@@ -161,11 +161,11 @@ static bool replace_cone(fold_state *f, const cone *c, uint64_t grown) {
     surg_node *n = c->nodes[k];
     const bool end = k + 1 == c->count;
     assert(c->results[k] && (!end || c->leaves[k]));
-    const surg_schema *op = surg_node_schema(n);
+    const char *name = surg_node_op_type(n);
     fold_used(f, n, c->results[k], surg_node_output_count(n));
     if (!c->leaves[k]) continue;
     if (!fold_replace(f, n, end ? c->results[k] : NULL)) return false;
-    fold_count(f, op, end ? grown : 0);
+    fold_count(f, name, end ? grown : 0);
   }
   return true;
 }

@@ -107,11 +107,11 @@ bool fold_branch(fold_state *f, surg_node *n, bool taken, surg_node **next) {
     return fold_leave(f, n, "no Identity can replace its output");
   if (!fold_allow(f)) return false;
   surg_node *before = surg_node_prev(n);
-  const surg_schema *op = surg_node_schema(n);
+  const char *name = surg_node_op_type(n);
   if (!inline_branch(f, n, branch, outs, count)) return !(f->failed = true);
   /* Continue with the nodes of the branch, after the node that was before the If. */
   *next = before ? surg_node_next(before) : surg_graph_first_node(g);
   fold_bury(f);
-  fold_count(f, op, 0);
+  fold_count(f, name, 0);
   return true;
 }

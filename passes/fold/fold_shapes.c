@@ -151,6 +151,6 @@ bool fold_reshape(fold_state *f, surg_node *n) {
   f->changed = true;
   if (!(alone ? surg_value_become_constant(s, t) == SURG_OK : read_new(n, t)))
     return !(f->failed = true);
-  fold_count(f, surg_node_schema(n), grown);
+  fold_count(f, surg_node_op_type(n), grown);
   return bury_computation(f, producer);
 }

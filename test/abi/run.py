@@ -10,12 +10,48 @@ import argparse
 import os
 import pathlib
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
 
 MODEL = '''<ir_version: 8, opset_import: ["" : 17]>
 g (float[N] x) => (float[N] y) { a = Abs (x)  b = Sin (a)  y = Neg (b) }
+'''
+CLIP = '''<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
+g (float[N, 3] x) => (float[N, 3] y, float[2] k) <float[2] c = {-1, 5}> {
+  a = com.acme.LeakyClip <limit = 1.0> (x)
+  y = Abs (a)
+  k = com.acme.LeakyClip <limit = 2.0, slope = 0.5> (c)
+}
+'''
+CLIP_FOLDED = '''<
+  ir_version: 8,
+  opset_import: ["" : 17, "com.acme" : 1]
+>
+g (float[N, 3] x) => (float[N, 3] y, float[2] k) <
+  float[2] k = raw {-0.5, 2.0}
+> {
+  a = com.acme.LeakyClip <limit = 1.0> (x)
+  y = Abs (a)
+}
+'''
+CLIP_LOWERED = '''<
+  ir_version: 8,
+  opset_import: ["" : 17]
+>
+g (float[N, 3] x) => (float[N, 3] y, float[2] k) <
+  float[2] c = {-1.0, 5.0},
+  float a_const = raw {1.0},
+  float k_const = raw {2.0}
+> {
+  [a_LeakyRelu] a_a = LeakyRelu (x)
+  [a_Min] a = Min (a_a, a_const)
+  y = Abs (a)
+  [k_LeakyRelu] k_a = LeakyRelu <alpha = 0.5> (c)
+  [k_Min] k = Min (k_a, k_const)
+}
 '''
 PROBES = '''<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1, "d" : 1]>
 g (float[N] x, bool c) => (float[N] y, float[N] z) {
@@ -55,6 +91,12 @@ F (a) => (b) {
 
 # Source (and a value of FAULT), exit code, and the one line on stderr (a regular expression over all of it).
 LOAD, RUN = 2, 5
+BAD_PASS = r'in\.onnxtxt: error: pass "bad" of plugin "bad" '
+BROKEN = BAD_PASS + r'left the model broken: '
+INVALID_CALL = 'failed: a call that it made was invalid'
+TYPES = 'changed element types of inputs or outputs and does not declare that it may'
+CRASH = r'onnxsurg: error: pass "bad" of plugin "bad" '
+END = '; nothing is written'
 BUILT = r'{so}: error: cannot load plugin: built with headers of plugin interface '
 PASS = r'{so}: error: cannot register pass "bad": '
 BAD = [
@@ -69,7 +111,7 @@ BAD = [
                         r'fingerprint [0-9a-f]{16}; rebuild the plugin with the headers of this '
                         r'program'),
     ('headers:2', LOAD, BUILT + r'0\.9, fingerprint [0-9a-f]{16}, with another layout of struct '
-                        r'surg_pass; this program has 0\.9, fingerprint [0-9a-f]{16}; rebuild the '
+                        r'surg_\w+; this program has 0\.9, fingerprint [0-9a-f]{16}; rebuild the '
                         r'plugin with the headers of this program'),
     ('headers:3', LOAD, r'{so}: error: cannot load plugin: its description has no layout of '
                         r'structs'),
@@ -114,7 +156,29 @@ BAD = [
                    r'promises to keep the nodes in order and did not'),
     ('cycle', RUN, r'in\.onnxtxt: error: pass "bad" of plugin "bad" left the model broken: '
                    r'graph\.node\[0\] .*cycle.*'),
-    ('erased', RUN, r'in\.onnxtxt: error: .*was erased'),
+    ('erased', RUN, r'in\.onnxtxt: error: .*was erased\n' + BAD_PASS + INVALID_CALL),
+    ('model:SELF', RUN, r'in\.onnxtxt: error: graph\.node\[0\] \(Abs\): value "a" cannot be an input '
+                        r'here: it is computed from this node\n' + BAD_PASS + INVALID_CALL),
+    ('model:ARITY', RUN, BROKEN + r'graph\.node\[0\] \(Abs\): has 2 inputs where Abs takes at most 1 '
+                         r'\[E115\]'),
+    ('model:ATTRIBUTE', RUN, BROKEN + r'graph\.node\[0\] \(Abs\): Abs has no such attribute '
+                             r'\[E105\]'),
+    ('model:REQUIRED', RUN, BROKEN + r'graph\.node\[0\] \(Cast\): has no attribute "to" \[E107\]'),
+    ('model:IMPORT', RUN, BROKEN + r'graph\.node\[0\] \(com\.nowhere\.Abs\): the model does not '
+                          r'import domain "com\.nowhere" \[E104\]'),
+    ('model:OPERATOR', RUN, BROKEN + r'graph\.node\[0\] \(NoSuchOperator\): no such operator in '
+                            r'opset 17 \[E103\]'),
+    ('model:FUNCTION_IMPORT', RUN, BROKEN + r'function\[0\] "own\.F"\.node\[0\] \(Abs\): the model '
+                                   r'imports no opset of its domain \[E104\]'),
+    ('model:INPUT_TYPE', RUN, BAD_PASS + TYPES),
+    ('model:OUTPUT_TYPE', RUN, BAD_PASS + TYPES),
+    ('model:UNTYPED', RUN, BAD_PASS + TYPES),
+    ('model:SEGFAULT', RUN, CRASH + r'crashed \(invalid memory access or stack overflow\)' + END),
+    ('model:RECURSION', RUN, CRASH + r'crashed \(invalid memory access or stack overflow\)' + END),
+    ('model:ABORT', RUN, CRASH + r'aborted \(abort or assert, or a C\+\+ exception left it\)' + END),
+    ('model:EXIT', RUN, CRASH + 'called exit' + END),
+    ('init_crash', RUN, r'onnxsurg: error: init of plugin "bad" crashed .*' + END),
+    ('throw', RUN, r'(terminate called .*\n.*\n)?' + CRASH + r'aborted .*' + END),
     ('refuses', 1, r'in\.onnxtxt: error: pass "bad" of plugin "bad": graph\.node\[0\] \(Abs\): '
                    r'not with me\\n\\x1b\[31m'),
     ('greedy', 4, r'in\.onnxtxt: error: needs more than \d+ MiB of memory \(--max-memory\)'),
@@ -125,11 +189,17 @@ class Runner:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
         self.failed = self.count = 0
+        self.cxx = shlex.split(os.environ.get('CXX', '')) or [shutil.which('c++') or '']
+        # Handlers of crashes are not installed in a sanitized program.
+        self.sanitized = b'__asan_init' in pathlib.Path(options.tool).read_bytes()
 
     def build(self, source, target, *flags):
         includes = [os.path.join(self.options.source, 'include'),
                     os.path.join(self.options.build, 'include')]
-        command = list(self.options.cc) + ['-std=gnu11', '-Wall', '-Wextra', '-Werror', '-shared',
+        source = pathlib.Path(source)
+        plus = source.suffix == '.cpp'
+        compiler = self.cxx if plus else list(self.options.cc)
+        command = compiler + ['-std=c++17' if plus else '-std=gnu11', '-Wall', '-Wextra', '-Werror', '-shared',
                                            '-fPIC', '-o', str(self.folder / target), str(source), *flags]
         subprocess.run(command + ['-I' + i for i in includes], check=True)
 
@@ -170,10 +240,62 @@ class Runner:
         self.expect('forward, wrong option', got, 2,
                     r'--pass: error: column 9: unknown option of forward "ops"; did you mean '
                     r'"op"\?')
+        got = self.run('forward', '--plugin', './forward.so', '--op', 'com.acme.Probe',
+                       'probes.onnxtxt', 'out.onnx')
+        if self.expect('forward as a command', got, 0, ''):
+            self.same('forward as a command', self.run('cat', 'out.onnx').stdout, PROBES_AFTER)
         got = self.run('passes', '--plugin', './forward.so', 'forward')
         if 'from plugin forward' not in got.stdout or got.returncode:
             self.failed += 1
             print('FAIL passes forward: %r' % got.stdout)
+
+    def same(self, what, got, want):
+        if got != want:
+            self.failed += 1
+            print('FAIL %s: got\n%s\nwanted\n%s' % (what, got, want))
+
+    def operator(self):
+        """A custom operator that a plugin teaches is checked, inferred, run, folded, lowered,
+        verified, and supported by the target of the plugin."""
+        self.build(pathlib.Path(self.options.source) / 'examples/plugin/operator.c', 'operator.so')
+        (self.folder / 'clip.onnxtxt').write_text(CLIP)
+        own = ('--plugin', './operator.so')
+        got = self.run('check', *own, 'clip.onnxtxt')
+        self.expect('check', got, 0, '')
+        info = self.run('info', '--values', *own, 'clip.onnxtxt').stdout
+        for line in ('  a                                         float[N, 3]',
+                     '  k                                         float[2]'):
+            if line not in info.splitlines():
+                self.failed += 1
+                print('FAIL info: no line %r in\n%s' % (line, info))
+        got = self.run('run', *own, '--fill', 'arange', 'clip.onnxtxt')
+        self.same('run', got.stdout, 'y: float[2, 3] {0, 1, 1, 1, 1, 1}\n'
+                  'k: float[2] {-0.5, 2}\n')
+        self.expect('fold', self.run('--pass', 'fold,prune', *own, 'clip.onnxtxt', 'out.onnx'), 0, '')
+        self.same('fold', self.run('cat', 'out.onnx').stdout, CLIP_FOLDED)
+        self.expect('lower', self.run('lower-leaky-clip', *own, 'clip.onnxtxt', 'plain.onnx'), 0, '')
+        self.same('lower', self.run('cat', 'plain.onnx').stdout, CLIP_LOWERED)
+        got = self.run('verify', *own, 'clip.onnxtxt', 'plain.onnx')
+        self.expect('verify', got, 0, '.*8 runs compared, 0 skipped.*|')
+        got = self.run('check', *own, '--target', 'acme-npu', 'clip.onnxtxt')
+        self.expect('target', got, 0, '')
+        self.same('target', got.stdout.splitlines()[0], 'clip.onnxtxt: supported by acme-npu')
+        for command in ('check', 'verify', 'run'):
+            got = self.run(command, '--plugin', 'none.so', 'clip.onnxtxt', 'plain.onnx')
+            self.same(command + ' without its plugin', got.stderr,
+                      'none.so: error: cannot load plugin: No such file or directory\n')
+
+    def statistics(self):
+        if not self.cxx[0]:
+            print('SKIP statistics: there is no C++ compiler')
+            return
+        self.build(pathlib.Path(self.options.source) / 'examples/plugin/statistics.cpp',
+                   'statistics.so')
+        (self.folder / 'in.onnxtxt').write_text(MODEL)
+        got = self.run('--plugin', './statistics.so', '--pass', 'statistics', '--stats',
+                       'in.onnxtxt', 'out.onnx')
+        self.expect('statistics', got, 0, r'statistics: 1 run, 0 rewrites, unchanged\n  Abs: 1\n'
+                    r'  Neg: 1\n  Sin: 1\n  bytes of initializers: 0')
 
     def proof(self):
         """A plugin that takes away what does something, and calls itself exact."""
@@ -205,12 +327,20 @@ class Runner:
         for name, code, line in BAD:
             source, _, fault = name.partition(':')
             so = './bad_%s.so' % name.replace(':', '_')
-            self.build(folder / ('bad_%s.c' % source), so, *(['-DFAULT=' + fault] if fault else []))
-            got = self.run('--plugin', so, '--pass', '' if code == LOAD else 'bad', 'in.onnxtxt',
+            path = folder / ('bad_%s.c' % source)
+            path = path if path.exists() else path.with_suffix('.cpp')
+            if path.suffix == '.cpp' and not self.cxx[0]:
+                print('SKIP %s: there is no C++ compiler' % name)
+                continue
+            if self.sanitized and END in line:
+                print('SKIP %s: a sanitized program reports crashes itself' % name)
+                continue
+            self.build(path, so, *(['-DFAULT=' + fault] if fault else []))
+            got = self.run('--plugin', so, '--pass', '' if code == LOAD or name == 'init_crash' else 'bad', 'in.onnxtxt',
                            'out.onnx')
             self.expect(name, got, code, line.replace('{so}', re.escape(so)))
         known = {name.partition(':')[0] for name, _, _ in BAD}
-        for source in folder.glob('bad_*.c'):
+        for source in folder.glob('bad_*.c*'):
             if source.stem[4:] not in known:
                 self.failed += 1
                 print('FAIL %s: nothing is expected of it' % source.name)
@@ -227,6 +357,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix='abi-') as folder:
         runner = Runner(options, pathlib.Path(folder))
         runner.good()
+        runner.operator()
+        runner.statistics()
         runner.proof()
         runner.no_file()
         runner.bad(pathlib.Path(__file__).parent)

@@ -74,6 +74,13 @@ def main():
         assert 'valid: ok\n' in said, said
         assert said.endswith('repair: ir{to=7},opset{to=12}\n'), said
 
+        # A model that is built from nothing is valid, and is written.
+        run(*args.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', str(root / 'build'),
+            str(source / 'examples/embed/build.c'), *flags)
+        said = run(str(root / 'build'), str(root / 'built.onnx'), env=env)
+        assert said == '3 nodes, 0 warnings\n', said
+        run(str(next(root.rglob('bin/onnxsurg'))), 'check', str(root / 'built.onnx'), env=env)
+
         # The program of doc/embedding.md does what the page says.
         page = (source / 'doc/embedding.md').read_text()
         code, output = re.search(r'```c\n(.*?)```.*?```\n(.*?)```', page, re.S).groups()

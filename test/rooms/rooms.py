@@ -27,7 +27,7 @@ EDGES = {
     'ir': 'base schema sym',
     'measure': 'base infer ir schema sym',
     'opset': 'base infer ir measure rewrite schema',
-    'pass': 'base io ir run sym',
+    'pass': 'base io ir run schema sym',
     'probe': 'base infer schema target',
     'passes': 'pass',  # builtin.c, which registers them
     'reduce': 'base pass',

@@ -64,10 +64,15 @@ typedef struct surg_kctx {
   void *machine;
 } surg_kctx;
 
+struct surg__taught_operator;
+
 typedef surg__kstatus (*surg__kernel)(surg_kctx *k);
 
 /* The kernel of an operator version, or NULL. The table is lib/eval/core/kernels.def. */
 surg__kernel surg__kernel_find(int op, int since);
+
+/* Computes a node by the callback of a registered operator (base/taught.h). */
+surg__kstatus surg__taught_kernel(surg_kctx *k, const struct surg__taught_operator *o);
 
 /* --- for kernels (lib/eval/core/kctx.c) --- */
 static inline bool surg__k_has(const surg_kctx *k, uint32_t i) {

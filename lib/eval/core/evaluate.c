@@ -4,10 +4,12 @@
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/dtype.h"
+#include "base/taught.h"
 #include "eval/core/eval.h"
 #include "eval/core/overflow.h"
 #include "eval/core/value.h"
 #include "ir/ir.h" /* only for surg__fail */
+#include "schema/custom.h"
 #include "schema/schema.h"
 
 /* The state of one evaluation. */
@@ -209,18 +211,11 @@ static surg_status check_results(run *r) {
   return SURG_OK;
 }
 
-static surg_status run_kernel(run *r) {
-  surg__kernel kernel = surg__kernel_find(r->k.op, r->k.since);
-  if (!kernel) return refuse(r, SURG_EUNSUPPORTED, "no kernel for this operator version");
-  surg_status s = read_inputs(r);
-  if (s == SURG_OK) s = check_types(r);
-  if (s == SURG_OK) s = prepare_outputs(r);
-  if (s != SURG_OK) return s;
-  surg__kstatus done = kernel(&r->k);
-  if (done == SURG__K_OK) done = surg__k_overflow(&r->k);
+/* The status of a kernel as that of the evaluation. */
+static surg_status outcome(run *r, surg__kstatus done) {
   switch (done) {
     case SURG__K_OK:
-      return check_results(r);
+      return SURG_OK;
     case SURG__K_CANNOT:
       return refuse(r, SURG_EUNSUPPORTED, r->k.why);
     case SURG__K_BUDGET:
@@ -231,6 +226,58 @@ static surg_status run_kernel(run *r) {
       break;
   }
   return surg__alloc_status(r->ctx);
+}
+
+static surg_status run_kernel(run *r) {
+  surg__kernel kernel = surg__kernel_find(r->k.op, r->k.since);
+  if (!kernel) return refuse(r, SURG_EUNSUPPORTED, "no kernel for this operator version");
+  surg_status s = read_inputs(r);
+  if (s == SURG_OK) s = check_types(r);
+  if (s == SURG_OK) s = prepare_outputs(r);
+  if (s != SURG_OK) return s;
+  surg__kstatus done = kernel(&r->k);
+  if (done == SURG__K_OK) done = surg__k_overflow(&r->k);
+  s = outcome(r, done);
+  return s == SURG_OK ? check_results(r) : s;
+}
+
+/* The registered operator of a custom node that has a kernel, or NULL. */
+static const surg__taught_operator *taught(const run *r) {
+  if (surg_node_class(r->node) != SURG_OP_CLASS_CUSTOM) return NULL;
+  const surg__taught_operator *o =
+      surg__taught_find(r->ctx, surg_node_domain(r->node), surg_node_op_type(r->node));
+  return o && o->op.evaluate ? o : NULL;
+}
+
+/* As check_attributes, against the schema file of a custom operator. */
+static surg_status check_custom_attributes(run *r) {
+  const surg__custom *s =
+      surg__custom_find(r->ctx, surg_node_domain(r->node), surg_node_op_type(r->node));
+  if (!s) return refuse(r, SURG_EUNSUPPORTED, "the operator has no schema");
+  for (size_t i = 0; i < surg_node_attr_count(r->node); ++i) {
+    const surg_attr *a = surg_node_attr_at(r->node, i);
+    if (surg_attr_ref(a))
+      return refuse(r, SURG_EUNSUPPORTED, "an attribute is a parameter of the function");
+    const surg__custom_attr *d = surg__custom_attr_find(s, surg_attr_name(a));
+    if (!d) return refuse(r, SURG_EUNSUPPORTED, "the operator has no such attribute");
+    if (d->kind != SURG_ATTR_UNDEFINED && d->kind != surg_attr_get_kind(a))
+      return refuse(r, SURG_EINVALID, "an attribute is of another kind");
+  }
+  for (uint32_t i = 0; i < s->n_attrs; ++i)
+    if (s->attrs[i].required && !surg_node_attr(r->node, s->attrs[i].name))
+      return refuse(r, SURG_EINVALID, "a required attribute is absent");
+  return SURG_OK;
+}
+
+static surg_status run_taught(run *r, const surg__taught_operator *o) {
+  if (!r->k.running && surg_node_nondeterministic(r->node))
+    return refuse(r, SURG_EUNSUPPORTED, "the operator is not deterministic");
+  const surg_status fit = check_custom_attributes(r);
+  if (fit != SURG_OK) return fit;
+  r->k.op = surg_node_op(r->node);
+  surg_status s = read_inputs(r);
+  if (s == SURG_OK) s = prepare_outputs(r);
+  return s == SURG_OK ? outcome(r, surg__taught_kernel(&r->k, o)) : s;
 }
 
 static surg_status make_tensors(run *r, surg_tensor **out, size_t n_out) {
@@ -246,7 +293,10 @@ static surg_status make_tensors(run *r, surg_tensor **out, size_t n_out) {
 
 static surg_status evaluate(run *r) {
   surg_status s = surg_model_status(r->model);
-  if (s == SURG_OK) s = check_node(r);
+  if (s != SURG_OK) return s;
+  const surg__taught_operator *o = taught(r);
+  if (o) return run_taught(r, o);
+  s = check_node(r);
   if (s != SURG_OK) return s;
   r->k.op = surg_node_op(r->node);
   r->k.since = surg_schema_since(r->schema);

@@ -3,6 +3,7 @@
  * and each output is selected from one of them, so no node of either may fail or have side effects
  * where its branch is not selected. */
 #include "base/counted.h"
+#include "base/taught.h"
 #include "rewrite/lower/native.h"
 
 #define MOST_NODES 64u /* per branch, since both branches always run */
@@ -79,7 +80,20 @@ static bool numeric(const surg_node *n, bool floats_alone) {
   return true;
 }
 
+/* Whether a plugin states that its operator computes a result for all inputs of known types. */
+static bool total(const surg_node *n) {
+  if (surg_node_class(n) != SURG_OP_CLASS_CUSTOM) return false;
+  const surg__taught_operator *o =
+      surg__taught_find(surg_model_context(surg_graph_model(surg_node_graph(n))),
+                        surg_node_domain(n), surg_node_op_type(n));
+  if (!o || !(o->op.traits & SURG_TRAIT_TOTAL)) return false;
+  for (size_t i = 0; i < surg_node_input_count(n); i++)
+    if (surg_node_input(n, i) && !surg_value_type(surg_node_input(n, i))) return false;
+  return true;
+}
+
 bool surg_node_cannot_fail(const surg_node *n) {
+  if (n && total(n)) return true;
   const surg_schema *s = n ? surg_node_schema(n) : NULL;
   if (!s || surg_node_class(n) != SURG_OP_CLASS_BUILTIN || *surg_node_domain(n)) return false;
   switch (s->op) {
