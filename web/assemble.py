@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts the npm package and the page together: assemble.py TOP OUT NOTICE.
 
+With --stamp TOP, prints a hash of all sources, by which tests see that the result is current.
+
 The package is web/npm with the program and the licenses. The page is one file: web/page.html with
 its style, its scripts and the compressed program inside.
 """
 import base64
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -62,11 +65,27 @@ def page(top, out):
         f.write(html)
 
 
+def stamp(top):
+    """A hash of the names and contents of all sources."""
+    total = hashlib.sha256()
+    for part in ("include", "lib", "passes", "proto", "tools", "web"):
+        for folder, folders, files in os.walk(os.path.join(top, part)):
+            folders.sort()
+            for name in sorted(f for f in files if not f.endswith(".pyc")):
+                path = os.path.join(folder, name)
+                total.update(os.path.relpath(path, top).encode() + b"\0")
+                with open(path, "rb") as f:
+                    total.update(hashlib.sha256(f.read()).digest())
+    return total.hexdigest()
+
+
 def main():
+    if sys.argv[1:2] == ["--stamp"]:
+        print(stamp(sys.argv[2]))
+        return
     top, out, notice = sys.argv[1:]
     package(top, out, notice)
-    if os.path.exists(os.path.join(top, "web", "page.html")):
-        page(top, out)
+    page(top, out)
 
 
 main()

@@ -1,20 +1,19 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
 // Tests the functions of the npm package, and the package as `npm` installs it:
-// api.mjs PACKAGE EXAMPLES. Exit code 77: skipped, with the reason.
+// api.mjs TOP. Exit code 77: skipped, with the reason.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync }
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync }
   from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [packagePath, examples] = process.argv.slice(2);
-if (!existsSync(join(packagePath, 'onnxsurg.wasm'))) {
-  console.log(`skipped: no package in ${relative('.', packagePath)}; build it with web/build`);
-  process.exit(77);
-}
+import { built } from './built.mjs';
+
+const top = process.argv[2], examples = join(top, 'examples/models');
+const packagePath = built(top).package;
 const surg = await import(pathToFileURL(join(packagePath, 'index.js')).href);
 const { command, load } = surg;
 const text = (name) => readFileSync(join(examples, `${name}.onnxtxt`));

@@ -1,21 +1,18 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Uses the page in a headless Chromium through its DevTools protocol: page.mjs PROGRAM PAGE EXAMPLES
+// Uses the page in a headless Chromium through its DevTools protocol: page.mjs PROGRAM TOP
 // [FOLDER for screenshots]. Exit code 77: skipped, with the reason.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync }
-  from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [program, page, examples, pictures] = process.argv.slice(2);
-const skip = (why) => {
-  console.log(`skipped: ${why}`);
-  process.exit(77);
-};
-if (!existsSync(page)) skip(`no ${relative('.', page)}; build it with web/build`);
+import { built, skip } from './built.mjs';
+
+const [program, top, pictures] = process.argv.slice(2);
+const { page } = built(top), examples = join(top, 'examples/models');
 const found = ['chromium', 'chromium-browser', 'google-chrome']
   .find((b) => !spawnSync(b, ['--version']).error);
 if (!found) skip('chromium is missing');

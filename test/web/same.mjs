@@ -1,23 +1,20 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
 // Compares the npm package with the native program: the same command on the same model must end
-// with the same exit code, messages and bytes. same.mjs PROGRAM PACKAGE COUNT FOLDER...
+// with the same exit code, messages and bytes. same.mjs PROGRAM TOP COUNT FOLDER...
 // Exit code 77: skipped, with the reason.
 import { spawnSync } from 'node:child_process';
 import {
   existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const [program, packagePath, count, ...folders] = process.argv.slice(2);
-const skip = (why) => {
-  console.log(`skipped: ${why}`);
-  process.exit(77);
-};
-if (!existsSync(join(packagePath, 'onnxsurg.wasm')))
-  skip(`no package in ${relative('.', packagePath)}; build it with web/build`);
+import { built, skip } from './built.mjs';
+
+const [program, top, count, ...folders] = process.argv.slice(2);
+const packagePath = built(top).package;
 const { command, init } = await import(pathToFileURL(join(packagePath, 'index.js')).href);
 await init();
 
@@ -29,7 +26,8 @@ const commands = [
 ];
 
 function* models(folder) {
-  for (const e of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+  const byName = (a, b) => (a.name < b.name ? -1 : 1);
+  for (const e of readdirSync(folder, { withFileTypes: true }).sort(byName)) {
     const path = join(folder, e.name);
     if (e.isDirectory()) yield* models(path);
     else if (/\.(onnx|onnxtxt)$/.test(e.name) && statSync(path).size <= MOST) yield path;

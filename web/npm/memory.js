@@ -4,7 +4,8 @@
 import { O, fail } from './host.js';
 
 const PIECE = 1 << 22; // bytes of a piece of a written file
-const WINDOW = 1 << 20; // bytes read at once from a Blob
+const WINDOW = 1 << 18; // bytes read at once from a Blob; twice as many if reading goes on there
+const WIDEST = 1 << 24;
 
 let inodes = 16;
 
@@ -40,16 +41,16 @@ class GivenBlob {
   read(into, at) {
     const n = Math.min(into.length, this.size - at);
     if (n <= 0) return 0;
-    if (n > WINDOW) {
-      into.set(this.load(at, n));
-      return n;
-    }
-    if (at < this.start || at + n > this.start + this.window.length) {
-      this.window = this.load(at, WINDOW);
+    let end = this.start + this.window.length;
+    if (at < this.start || at >= end) {
+      const wide = at === end ? Math.min(2 * this.window.length, WIDEST) : 0;
+      this.window = this.load(at, Math.max(n, wide, WINDOW));
       this.start = at;
+      end = at + this.window.length;
     }
-    into.set(this.window.subarray(at - this.start, at - this.start + n));
-    return n;
+    const got = Math.min(n, end - at);
+    into.set(this.window.subarray(at - this.start, at - this.start + got));
+    return got;
   }
 }
 
