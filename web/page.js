@@ -192,10 +192,11 @@ async function openFiles(list) {
     const name = main ? main.name : versions[0].name;
     const files = { ...extra, [name]: main ?? versions[0].files[name] };
     const first = { title: 'original', name, files };
-    first.info = (await json(['info', '--json', '--top', '1000', name], files, [0, 1]).catch((e) => {
-      if (e instanceof Refused) return { report: null };
+    const about = await json(['info', '--json', '--top', '1000', name], files, [0]).catch((e) => {
+      if (e instanceof Refused) return null; // the findings say why
       throw e;
-    })).report;
+    });
+    first.info = about?.report ?? null;
     const missing = first.info ? placed(first.info, files) : [];
     first.check = (await json(['check', '--json', name], files, [0, 1, 3, 6])).report.files[0];
     versions = [first];
@@ -242,9 +243,12 @@ function drawReport() {
     .map(([domain, v]) => `${domain || 'ai.onnx'} ${v}`).join(', ');
   const facts = [
     ['Format', `IR ${info.ir_version}; opset ${opsets}`],
-    ['Nodes', `${info.nodes.toLocaleString('en')}${info.subgraphs ? `, ${count(info.subgraphs, 'subgraph')}` : ''}${info.functions ? `, ${count(info.functions, 'function')}` : ''}`],
+    ['Nodes', [info.nodes.toLocaleString('en'),
+      ...(info.subgraphs ? [count(info.subgraphs, 'subgraph')] : []),
+      ...(info.functions ? [count(info.functions, 'function')] : [])].join(', ')],
     ['Weights', `${count(info.parameters, 'parameter')}, ${size(info.weight_bytes)}`],
-    ...(info.flops ? [['Operations', `${info.flops.toLocaleString('en')} for one run${info.uncounted?.size_unknown ? ' of what has a known size' : ''}`]] : []),
+    ...(info.flops ? [['Operations', `${info.flops.toLocaleString('en')} for one run` +
+      `${info.uncounted?.size_unknown ? ', of the nodes with known sizes' : ''}`]] : []),
     ...(info.external_files?.length
       ? [['Data files', info.external_files.map((f) => f.name).join(', ')]] : []),
   ];
@@ -256,7 +260,8 @@ function drawReport() {
     make('h3', {}, 'Operators'),
     table([['Operator'], ['Nodes', true]], Object.entries(info.ops)),
     info.top?.length ? [make('h3', {}, 'Nodes that compute most'),
-      table([['Node'], ['Operations', true]], info.top.map((n) => [make('code', {}, n.node), n.flops]))]
+      table([['Node'], ['Operations', true]],
+        info.top.map((n) => [make('code', {}, n.node), n.flops]))]
       : null);
 }
 
@@ -280,7 +285,8 @@ function drawFindings(check) {
           `${t.consent ? `, with ${t.consent}` : ''}`));
   }
   if (!list.length && !t) about.push(make('p', {}, 'No problems found.'));
-  show($('findings'), about, list, more > 0 ? make('p', { class: 'hint' }, `and ${more} more`) : null);
+  show($('findings'), about, list,
+    more > 0 ? make('p', { class: 'hint' }, `and ${more} more`) : null);
 }
 
 function drawChanges() {
@@ -289,7 +295,8 @@ function drawChanges() {
   if (!v.change) return;
   const rows = [];
   if (before && after) {
-    rows.push(['nodes', before.nodes, after.nodes], ['parameters', before.parameters, after.parameters]);
+    rows.push(['nodes', before.nodes, after.nodes],
+      ['parameters', before.parameters, after.parameters]);
     for (const op of [...new Set([...Object.keys(before.ops), ...Object.keys(after.ops)])].sort()) {
       const a = before.ops[op] ?? 0, b = after.ops[op] ?? 0;
       if (a !== b) rows.push([op, a, b]);
@@ -324,7 +331,8 @@ async function change(title, args, accept, describe) {
   const { [from.name]: bytes, ...data } = r.files;
   const change = {
     ...describe(r.report), notes: r.messages,
-    line: `onnxsurg ${args.filter((a) => a !== '--json').map(quoted).join(' ')} ${quoted(from.name)} OUT`,
+    line: ['onnxsurg', ...args.filter((a) => a !== '--json').map(quoted), quoted(from.name), 'OUT']
+      .join(' '),
   };
   if (r.code === 1) {
     const remain = (r.report.remain ?? []).map((o) => `${o.where}: ${o.text}`);
@@ -332,7 +340,8 @@ async function change(title, args, accept, describe) {
     throw new Refused([
       `${from.name}: unsupported by ${r.report.target} for ${count(n, 'reason')}; some remain`,
       ...remain,
-      r.report.would_help ? `would help, and needs consent (${r.report.consent}): ${r.report.would_help}` : '',
+      r.report.would_help
+        ? `would help, and needs consent (${r.report.consent}): ${r.report.would_help}` : '',
       r.messages].filter(Boolean).join('\n'));
   }
   if (!bytes) return 'No change: already supported';
@@ -343,7 +352,8 @@ async function change(title, args, accept, describe) {
   $('verified').hidden = true;
   return `${title}: ${explain(change.exactness)}`;
 }
-const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+const quoted = (word) =>
+  (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 const edited = (report) => ({
   exactness: report.run.exactness, pipeline: '',
 });
@@ -371,7 +381,8 @@ $('judge').addEventListener('click', () => {
 $('simplify').addEventListener('submit', (e) => {
   e.preventDefault();
   job('Simplifying', () =>
-    change('simplified', [$('exact').checked ? 'simplify-exact' : 'simplify', '--json'], [0], edited));
+    change('simplified', [$('exact').checked ? 'simplify-exact' : 'simplify', '--json'], [0],
+      edited));
 });
 $('convert').addEventListener('submit', (e) => {
   e.preventDefault();
@@ -455,7 +466,8 @@ $('files').disabled = true;
 start().then(async () => {
   const all = engines((await json(['targets', '--json'], {}, [0])).report.targets);
   const fill = () =>
-    show($('version'), all.get($('engine').value).map(([v, name]) => make('option', { value: name }, v)));
+    show($('version'),
+      all.get($('engine').value).map(([v, name]) => make('option', { value: name }, v)));
   show($('engine'), [...all.keys()].map((e) => make('option', { value: e }, e)));
   $('engine').value = all.has('onnxruntime') ? 'onnxruntime' : [...all.keys()][0];
   $('engine').addEventListener('change', fill);

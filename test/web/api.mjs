@@ -166,8 +166,8 @@ const tests = {
       assert.equal(got.status, 0, got.stderr);
       mkdirSync(join(work, 'sub'));
       writeFileSync(join(work, 'in.onnx'), (await example('hardswish'))['m.onnx']);
-      const ran = npm(['exec', '--offline', 'onnxsurg', '--', '--summary', 'in.onnx', 'sub/out.onnx'],
-        work);
+      const words = ['--summary', 'in.onnx', 'sub/out.onnx'];
+      const ran = npm(['exec', '--offline', 'onnxsurg', '--', ...words], work);
       assert.equal(ran.status, 0, ran.stderr);
       assert.match(ran.stderr + ran.stdout, /exactness/);
       const model = await load(readFileSync(join(work, 'in.onnx')));

@@ -110,7 +110,8 @@ const tests = {
     await send('Log.enable');
     await send('Page.navigate', { url: pathToFileURL(page).href });
     await until('the start', async () => (await text('status')) === 'Ready');
-    const tried = await evaluate(`fetch('https://localhost:1/').then(() => 'open', () => 'refused')`);
+    const tried = await evaluate(
+      `fetch('https://localhost:1/').then(() => 'open', () => 'refused')`);
     assert.equal(tried, 'refused');
     log.length = 0; // the refusal was logged
     await picture('start', 1200);
@@ -173,7 +174,8 @@ const tests = {
     assert.match(await text('findings'), /E100/);
     await click('#simplify button');
     assert.equal(await text('errors'), 'bad.onnx: error: byte 0 (model): no field starts here');
-    writeFileSync(join(work, 'own.onnxtxt'), '<ir_version: 8, opset_import: ["" : 17, "own" : 1]> ' +
+    writeFileSync(join(work, 'own.onnxtxt'),
+      '<ir_version: 8, opset_import: ["" : 17, "own" : 1]> ' +
       'g (float[2] x) => (float[2] y) { y = own.Mystery (x) }');
     native('--pass', 'prune', 'own.onnxtxt', 'own.onnx');
     await choose(join(work, 'own.onnx'));
@@ -185,7 +187,8 @@ const tests = {
   async 'a job is cancelled, and the next one runs'() {
     writeFileSync(join(work, 'long.onnxtxt'), '<ir_version: 8, opset_import: ["" : 17]> ' +
       'g (float[800, 800] x) => (float[800, 800] y) {' +
-      Array.from({ length: 60 }, (_, i) => ` v${i} = MatMul (${i ? `v${i - 1}` : 'x'}, x)`).join('') +
+      Array.from({ length: 60 }, (_, i) =>
+        ` v${i} = MatMul (${i ? `v${i - 1}` : 'x'}, x)`).join('') +
       ' y = Relu (v59) }');
     native('--pass', 'prune', 'long.onnxtxt', 'long.onnx');
     await choose(join(work, 'long.onnx'));
@@ -207,11 +210,13 @@ const tests = {
     const seen = new Set();
     for (let i = 0; i < 60; i++) {
       for (const type of ['rawKeyDown', 'keyUp'])
-        await send('Input.dispatchKeyEvent', { type, key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 });
-      seen.add(await evaluate('document.activeElement.id || document.activeElement.name || document.activeElement.textContent.trim().slice(0, 20)'));
+        await send('Input.dispatchKeyEvent',
+          { type, key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 });
+      seen.add(await evaluate(`{ const e = document.activeElement;
+        e.id || e.name || e.textContent.trim().slice(0, 20); }`));
     }
-    for (const id of ['files', 'version', 'engine', 'download', 'verify', 'allow', 'judge', 'Repair',
-      'Simplify', 'opset', 'Convert', 'Mend'])
+    for (const id of ['files', 'version', 'engine', 'download', 'verify', 'allow', 'judge',
+      'Repair', 'Simplify', 'opset', 'Convert', 'Mend'])
       assert.ok(seen.has(id), `${id} is not reached: ${[...seen]}`);
   },
   async 'nothing was thrown'() {
@@ -223,7 +228,8 @@ let failed = 0;
 try {
   const { targetInfos } = await send('Target.getTargets');
   const tab = targetInfos.find((t) => t.type === 'page');
-  session = (await send('Target.attachToTarget', { targetId: tab.targetId, flatten: true })).sessionId;
+  const attached = await send('Target.attachToTarget', { targetId: tab.targetId, flatten: true });
+  session = attached.sessionId;
   await send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: downloads });
   for (const [name, run] of Object.entries(tests)) {
     try {

@@ -51,7 +51,8 @@ function native(words, name, bytes) {
   const r = spawnSync(program, [...words, name, 'out.onnx'],
     { cwd: work, encoding: 'utf8', maxBuffer: 1 << 28 });
   rmSync(join(work, name));
-  return { code: r.status, text: r.stdout + r.stderr, bytes: existsSync(out) ? readFileSync(out) : null };
+  const written = existsSync(out) ? readFileSync(out) : null;
+  return { code: r.status, text: r.stdout + r.stderr, bytes: written };
 }
 
 async function compare(words, path) {
@@ -68,7 +69,8 @@ async function compare(words, path) {
   if (!why) return;
   failed++;
   console.log(`FAIL ${words.join(' ')} ${path}: ${why}`);
-  if (why !== 'other bytes') console.log(`--- native\n${a.text}--- package\n${b.stdout}${b.stderr}`);
+  if (why !== 'other bytes')
+    console.log(`--- native\n${a.text}--- package\n${b.stdout}${b.stderr}`);
   if (process.env.KEEP) {
     writeFileSync(join(process.env.KEEP, `${failed}-native.onnx`), a.bytes ?? '');
     writeFileSync(join(process.env.KEEP, `${failed}-package.onnx`), same ?? '');
