@@ -244,12 +244,13 @@ class Interrupts:
 class Box:
     """A model of the library. Its wrappers and views keep it alive; it is freed with the last."""
 
-    __slots__ = ('context', 'pointer', 'owned', 'lent', 'unsorted', 'wrappers', 'detached', 'why',
-                 '__weakref__')
+    __slots__ = ('context', 'pointer', 'owned', 'views', 'loaded', 'unsorted', 'wrappers',
+                 'detached', 'why', '__weakref__')
 
-    def __init__(self, context: Context, pointer: int, owned: bool = True):
+    def __init__(self, context: Context, pointer: int, owned: bool = True, loaded: int = 0):
         self.context, self.pointer, self.owned = context, pointer, owned
-        self.lent = False       # memory of the model was given out: it must not be replaced
+        self.views = weakref.WeakSet()  # memory of the model that arrays refer to
+        self.loaded = loaded    # time of the load in ns: files older than that are unchanged
         self.unsorted = False   # an edit may have left a graph unsorted
         self.wrappers = weakref.WeakValueDictionary()  # pointer: the one wrapper
         self.detached = {}      # value without a producer: the node that represents it

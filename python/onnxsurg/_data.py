@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The elements of a constant: of an initializer, or of a tensor attribute."""
 import ctypes as C
-from typing import Any, Tuple
+import mmap
+import os
+from typing import Any, Optional, Tuple
 
 from . import errors
 from ._context import Box
 from ._handle import Handle, wrap
 from ._lib import lib
 from ._types import DType, array_of, elements, from_dtype, numpy, _NUMPY
+
+
+SMALL = 1 << 16   # bytes of a tensor that is always copied
+CLOCK = 50000000  # ns by which times of files may lag behind the clock
 
 
 class Data(Handle):
@@ -50,12 +56,51 @@ class Data(Handle):
 
     @property
     def data(self) -> memoryview:
-        """The bytes in the format of raw_data, read-only."""
+        """The bytes in the format of raw_data, read-only. Large ones are not copied: they are the
+        memory of the model, or its file, which must then not become shorter."""
         n = self.nbytes
+        if n >= SMALL:
+            with self._box.context._lock:
+                view = self._memory() or self._file()
+            if view is not None:
+                return view
         out = (C.c_ubyte * n)()
         if n:
             self._do(lib.surg_tensor_read, 0, out, n)
         return memoryview(out).cast('B').toreadonly()
+
+    def _memory(self) -> Optional[memoryview]:
+        """The elements where the library has them in memory."""
+        out, n = C.c_void_p(), C.c_uint64()
+        if lib.surg_tensor_data(self._pointer(), C.byref(out), C.byref(n)) or not out.value:
+            return None
+        memory: Any = (C.c_ubyte * n.value).from_address(out.value)
+        memory._box = self._box  # keeps the model alive
+        self._box.views.add(memory)
+        return memoryview(memory).cast('B').toreadonly()
+
+    def _file(self) -> Optional[memoryview]:
+        """The elements in their file, if it is certainly the one that was loaded: unchanged since
+        before the load, and with the same bytes at both ends."""
+        path, offset, n = C.create_string_buffer(1 << 14), C.c_uint64(), C.c_uint64()
+        if lib.surg_tensor_file(self._pointer(), C.cast(path, C.c_char_p), len(path),
+                                C.byref(offset), C.byref(n)):
+            return None
+        try:
+            with open(path.value, 'rb') as f:
+                info = os.fstat(f.fileno())
+                if max(info.st_ctime_ns, info.st_mtime_ns) > self._box.loaded - CLOCK:
+                    return None
+                start = offset.value - offset.value % mmap.ALLOCATIONGRANULARITY
+                skip = offset.value - start
+                mapped = mmap.mmap(f.fileno(), skip + n.value, access=mmap.ACCESS_READ,
+                                   offset=start)
+        except (OSError, ValueError):
+            return None
+        view = memoryview(mapped)[skip:]
+        if view[:64] != self.read(0, 64) or view[-64:] != self.read(n.value - 64, 64):
+            return None
+        return view
 
     def read(self, offset: int, n: int) -> bytes:
         """n bytes from an offset, without reading the others."""

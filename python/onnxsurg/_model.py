@@ -2,7 +2,7 @@
 """Models: reading, writing, running pipelines, and functions of models."""
 import ctypes as C
 import os
-import weakref
+import time
 from collections.abc import MutableMapping
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
 
@@ -14,8 +14,10 @@ from ._handle import DETACHED, Handle, gone, rebind, wrap
 from ._lib import lib
 from ._node import Node, read_attribute
 from ._report import Exactness, Report
+from ._tensor import Variable
 
 IR_OF_OPSET = ((23, 11), (21, 10), (20, 9), (15, 8), (12, 7), (11, 6), (10, 5), (9, 4), (1, 3))
+Field = _c.surg_model_field
 NEWEST = 21  # opset of a new model, which current runtimes support
 
 POLICIES = {'strict': 0, 'repair': 2, 'lenient': 3}
@@ -121,6 +123,15 @@ class Function(Handle):
                     read_attribute(self._box, default) if default else None
         return out
 
+    @property
+    def doc(self) -> str:
+        """The doc_string; '' if it is absent."""
+        return self._text(lib.surg_function_doc)
+
+    @doc.setter
+    def doc(self, text: Optional[str]) -> None:
+        self._do(lib.surg_function_set_doc, encode(text))
+
     def remove(self) -> None:
         """Removes the function; its calls then have no definition."""
         self._box.context.do(lib.surg_model_remove_function, self._box.pointer, self._pointer())
@@ -130,7 +141,7 @@ class Function(Handle):
 
 
 class Metadata(MutableMapping):
-    """metadata_props, by key. They cannot be listed."""
+    """metadata_props, by key."""
 
     __slots__ = ('_model',)
 
@@ -151,9 +162,10 @@ class Metadata(MutableMapping):
         self._model._do(lib.surg_model_set_metadata, encode(key), None)
 
     def __iter__(self):
-        raise errors.Unsupported('onnxsurg: error: metadata cannot be listed, only read by key')
+        return iter([self._model._text(lib.surg_model_metadata_key, i) for i in range(len(self))])
 
-    __len__ = __iter__
+    def __len__(self):
+        return self._model._get(lib.surg_model_metadata_count)
 
     def __contains__(self, key):
         return self._model._text(lib.surg_model_metadata, encode(key)) is not None
@@ -198,7 +210,7 @@ class Model:
             size=C.sizeof(_c.surg_load_options), policy=POLICIES[policy],
             external_root=encode(os.fspath(external_root)) if external_root is not None else None,
             no_external=no_external, freeze_inputs=freeze_inputs)
-        out = C.c_void_p()
+        out, now = C.c_void_p(), time.time_ns()
         with context:
             if isinstance(model, (str, os.PathLike)):
                 path = os.fsencode(model)
@@ -208,7 +220,7 @@ class Model:
                 data, keep = _bytes_of(model)
                 context.do(lib.surg_model_load_memory, context._pointer, data, len(keep),
                            encode(name or 'model'), C.byref(options), C.byref(out))
-            return model_of(Box(context, out.value))
+            return model_of(Box(context, out.value, loaded=now))
 
     @staticmethod
     def parse(text: str, name: str = 'text', context: Optional[Context] = None) -> 'Model':
@@ -265,14 +277,16 @@ class Model:
             self._ready(False)
             if self._box.detached:
                 raise self._detached_error()
-            return model_of(self._box.context.own(lib.surg_model_clone, self._pointer()))
+            box = self._box.context.own(lib.surg_model_clone, self._pointer())
+            box.loaded = self._box.loaded
+            return model_of(box)
 
     def close(self) -> None:
         """Frees the model now. Its nodes and tensors, and arrays of its weights, must not be used
         afterwards: nodes and tensors raise; arrays keep the memory alive."""
         box = self._box
         with box.context._lock:
-            if box.pointer and not box.lent:
+            if box.pointer and not box.views:
                 pointer, owned = box.pointer, box.owned
                 box.close('the model was closed')
                 if owned:
@@ -394,6 +408,38 @@ class Model:
     def metadata(self) -> Metadata:
         return Metadata(self)
 
+    def _field(self, field) -> str:
+        return self._text(lib.surg_model_text, field)
+
+    def _set_field(self, field, text: Optional[str]) -> None:
+        self._do(lib.surg_model_set_text, field, encode(text))
+
+    @property
+    def doc(self) -> str:
+        """The doc_string; '' if it is absent."""
+        return self._field(Field.DOC)
+
+    @doc.setter
+    def doc(self, text: Optional[str]) -> None:
+        self._set_field(Field.DOC, text)
+
+    @property
+    def producer(self) -> str:
+        """producer_name."""
+        return self._field(Field.PRODUCER)
+
+    @producer.setter
+    def producer(self, text: Optional[str]) -> None:
+        self._set_field(Field.PRODUCER, text)
+
+    @property
+    def producer_version(self) -> str:
+        return self._field(Field.PRODUCER_VERSION)
+
+    @producer_version.setter
+    def producer_version(self, text: Optional[str]) -> None:
+        self._set_field(Field.PRODUCER_VERSION, text)
+
     @property
     def functions(self) -> List[Function]:
         with self._box.context._lock:
@@ -406,6 +452,44 @@ class Model:
             if f.name == name and domain in (None, f.domain):
                 return f
         raise KeyError(name)
+
+    def add_function(self, name: str, *, domain: str = 'local', overload: str = '',
+                     inputs: Sequence[Any] = (), attrs: Optional[Dict[str, Any]] = None,
+                     opsets: Optional[Dict[str, int]] = None) -> Function:
+        """Adds a function with an empty body; add nodes and outputs to its `graph`. inputs: tensors or
+        names. attrs: the attributes that it declares, with their defaults; None if a call must set
+        one. opsets: its imports (default: those of the model). A node in the body refers to an
+        attribute by AttributeRef."""
+        box = self._box
+        with box.context._lock:
+            pointer = self._make(lib.surg_model_add_function, encode(domain), encode(name),
+                                 encode(overload) or None)
+            f = wrap(box, Function, pointer)
+            for d, version in (opsets or self.opsets).items():
+                f.opsets[d] = version
+            if domain not in self.opsets:
+                self.opsets[domain] = 1
+            f.graph.inputs = [Variable(t) if isinstance(t, str) else t for t in inputs]
+            self._declare_attributes(f, attrs or {})
+            return f
+
+    @staticmethod
+    def _declare_attributes(f: Function, attrs: Dict[str, Any]) -> None:
+        context, pointer = f._box.context, f._pointer()
+        for name, default in attrs.items():
+            if default is None:
+                context.do(lib.surg_function_add_attr, pointer, encode(name))
+        given = {k: v for k, v in attrs.items() if v is not None}
+        if given:
+            # Values of attributes are those of a node.
+            node = Node('Defaults', attrs=given)
+            f.graph.nodes.append(node)
+            try:
+                for name in given:
+                    a = lib.surg_node_attr(node._pointer(), encode(name))
+                    context.do(lib.surg_function_add_default, pointer, a)
+            finally:
+                node.erase()
 
     def add_functions(self, text: str) -> List[Function]:
         """Adds functions in ONNX text: `<domain: "d", opset_import: ["" : 17]> F (x) => (y) {...}`.
@@ -497,8 +581,10 @@ class Model:
     def _run(self, pipeline: bytes, options, backup: bool) -> Report:
         box, context = self._box, self._box.context
         with context:
-            lent, pointer = box.lent, box.pointer
+            lent, pointer = bool(box.views), box.pointer
             spare = context.own(lib.surg_model_clone, pointer) if backup or lent else None
+            if spare:
+                spare.loaded = box.loaded
             handle = C.c_void_p(spare.pointer if lent else pointer)
             result = None
             # While the library owns the model, nothing else refers to it: an interruption at any
@@ -542,7 +628,7 @@ class Model:
         box.close('the model was replaced by a run' if after else
                   'a run that failed removed this from its model')
         if after:
-            self._adopt(Box(box.context, after), box)
+            self._adopt(Box(box.context, after, loaded=box.loaded), box)
         elif spare:
             self._adopt(spare, box)
 

@@ -299,15 +299,14 @@ def write_attribute(node: 'Node', name: str, value: Any) -> None:
     module = numpy()
     wanted = _schema_kind(n, key)
     if isinstance(value, AttributeRef):
-        raise errors.Unsupported('onnxsurg: error: references to attributes of functions cannot be '
-                                 'set; write the function as text (Model.add_functions)')
+        do(lib.surg_node_set_attr_ref, n, key, _ref_kind(value), encode(value.name))
     if isinstance(value, Tensor):
         value = value.values if value._box is None else value.data
         do(lib.surg_node_set_tensor, n, key, make_data(box, value))
     elif isinstance(value, Data):
         do(lib.surg_node_set_tensor, n, key, make_data(box, value))
     elif isinstance(value, Type):
-        raise errors.Unsupported('onnxsurg: error: attributes of kind type cannot be set')
+        do(lib.surg_node_set_type, n, key, make_type(box, value))
     elif isinstance(value, Graph):
         raise errors.UsageError('onnxsurg: error: a graph belongs to its node; fill the result of '
                                 'node.add_graph("%s")' % name)
@@ -321,6 +320,20 @@ def write_attribute(node: 'Node', name: str, value: Any) -> None:
         _write_list(n, do, key, [_plain(v) for v in list(value)], wanted)
     else:
         _write_scalar(n, do, key, _plain(value), wanted)
+
+
+def _ref_kind(ref: 'AttributeRef') -> int:
+    """The kind of attribute that a reference has: of its name ("float", "ints"), or of a type."""
+    if isinstance(ref.type, str):
+        try:
+            return Kind[ref.type.upper()]
+        except KeyError:
+            raise ValueError('%r is no kind of attribute' % ref.type) from None
+    known = {int: Kind.INT, float: Kind.FLOAT, str: Kind.STRING, Tensor: Kind.TENSOR,
+             List[int]: Kind.INTS, List[float]: Kind.FLOATS, List[str]: Kind.STRINGS}
+    if ref.type not in known:
+        raise ValueError('the reference to attribute "%s" needs a kind, such as "float"' % ref.name)
+    return known[ref.type]
 
 
 def _write_scalar(n, do, key, value, wanted):
@@ -416,6 +429,15 @@ class Node(Handle):
             self._spec['name'] = name
         else:
             self._do(lib.surg_node_set_name, encode(name))
+
+    @property
+    def doc(self) -> str:
+        """The doc_string; '' if it is absent."""
+        return self._text(lib.surg_node_doc)
+
+    @doc.setter
+    def doc(self, text: Optional[str]) -> None:
+        self._do(lib.surg_node_set_doc, encode(text))
 
     @property
     def where(self) -> str:

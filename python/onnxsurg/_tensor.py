@@ -156,6 +156,15 @@ class Tensor(Handle):
             kind = make_tensor_type(self._box, int(dtype), shape) if dtype else None
             self._box.context.do(lib.surg_value_set_declared_type, value, kind)
 
+    @property
+    def doc(self) -> str:
+        """The doc_string of its declaration; '' if it is absent."""
+        return self._text(lib.surg_value_doc)
+
+    @doc.setter
+    def doc(self, text: Optional[str]) -> None:
+        self._do(lib.surg_value_set_doc, encode(text))
+
     # ---- place ----
 
     @property

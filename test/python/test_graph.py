@@ -80,6 +80,42 @@ class Walking(Case):
         self.sound(m)
 
 
+class Building(Case):
+    def test_functions_from_nothing(self):
+        x = Variable('x', 'float', ('N', 4))
+        g = Graph(inputs=[x], opset=18)
+        f = g.model.add_function('Gated', inputs=['a'], attrs={'slope': None, 'bias': 1.5})
+        self.assertEqual(f.attrs, {'slope': None, 'bias': 1.5})
+        body = f.graph
+        c = body.layer(op='Constant', attrs={'value_float': onnxsurg.AttributeRef('bias', float)})[0]
+        s = body.layer([body.inputs[0]], op='LeakyRelu',
+                       attrs={'alpha': onnxsurg.AttributeRef('slope', 'float')})[0]
+        p = body.layer([s, c], op='Add')[0]
+        body.outputs = body.layer([p, body.inputs[0]], ['b'], op='Mul')
+        f.doc = 'a gate'
+        y = x
+        for k in range(3):
+            y = g.Gated([y], attrs={'slope': 0.1 * k})[0]
+        y.dtype, y.shape = 'float', ('N', 4)
+        g.outputs = [y]
+        again = self.sound(g.model)
+        self.assertEqual(again.functions[0].doc, 'a gate')
+        self.assertEqual(again.functions[0].nodes[1].attrs['alpha'].name, 'slope')
+        flat = onnxsurg.run_pipeline(again, 'inline,prune', check=1)
+        self.assertGreater(flat.report.checked, 0)
+        with self.assertRaises(onnxsurg.Error):
+            g.model.add_function('Gated')
+        for wrong in (onnxsurg.AttributeRef('slope'), onnxsurg.AttributeRef('slope', 'number')):
+            with self.assertRaises(ValueError):
+                body.nodes[0].attrs['wrong'] = wrong
+
+    def test_types_as_attributes(self):
+        g = Graph(opset=17)
+        kind = onnxsurg.Type('tensor', 1, (2, 'N'))
+        e = g.layer(op='Optional', attrs={'type': kind})[0]
+        self.assertEqual(onnxsurg.load(g.model.bytes()).graph.nodes[0].attrs['type'], kind)
+
+
 class Editing(Case):
     def test_attributes(self):
         g = small().graph

@@ -2,7 +2,9 @@
 """Lifetimes and threads: what was removed raises, what is referred to lives, and one model may be
 used by several threads."""
 import gc
+import mmap
 import threading
+import time
 import unittest
 import weakref
 
@@ -10,6 +12,15 @@ import onnxsurg
 from onnxsurg import Model, Node, Variable
 
 from common import MODELS, Case, main, numpy, small, with_numpy
+
+
+def base_of(view):
+    """What an array or memoryview finally refers to."""
+    while True:
+        inner = getattr(view, 'base', None) if not isinstance(view, memoryview) else view.obj
+        if inner is None:
+            return view
+        view = inner
 
 
 class Lifetimes(Case):
@@ -56,6 +67,52 @@ class Lifetimes(Case):
         self.assertEqual(a.tolist(), [1, 2, 3])
         with self.assertRaises(ValueError):
             a[0] = 5
+
+    @with_numpy
+    def test_large_arrays_are_views(self):
+        large = numpy.arange(1 << 18, dtype=numpy.float32)
+        m = Model.new(opset=17)
+        y = m.graph.layer([onnxsurg.Constant('w', large)], ['y'], op='Neg')[0]
+        y.type = onnxsurg.Type('tensor', 1, (1 << 18,))
+        m.graph.outputs = [y]
+        before = m.context.memory()[0]
+        first = m.graph.tensor('w').values
+        again = m.graph.tensor('w').values
+        self.assertEqual(first.__array_interface__['data'], again.__array_interface__['data'])
+        self.assertEqual(m.context.memory()[0], before)
+        node = m.graph.nodes[0]
+        m.run('fold,prune')  # on a copy: the arrays still refer to this one
+        with self.assertRaises(onnxsurg.Erased):
+            node.op
+        self.assertEqual(m.graph.tensor('y').values[5], -5)
+        m.close()
+        numpy.testing.assert_array_equal(first, large)
+        # in a file that was not written just now
+        path = self.folder / 'v.onnx'
+        n = Model.new(opset=17)
+        n.graph.outputs = n.graph.layer([onnxsurg.Constant('w', large)], ['y'], op='Neg')
+        n.save(path)
+        n.save(self.folder / 'e.onnx', external_data='e.bin')
+        time.sleep(0.1)
+        for name in ('v.onnx', 'e.onnx'):
+            f = onnxsurg.load(self.folder / name)
+            view = f.graph.tensor('w').values
+            self.assertIsInstance(base_of(view), mmap.mmap, name)
+            numpy.testing.assert_array_equal(view, large)
+            with self.assertRaises(ValueError):
+                view[0] = 1
+            node = f.graph.nodes[0]
+            f.run('identity')
+            self.assertEqual(node.op, 'Neg')  # a view of a file does not need a copy
+            # a file that was replaced is not used
+            other = Model.new(opset=17)
+            other.graph.outputs = other.graph.layer([onnxsurg.Constant('w', large + 1)], ['y'],
+                                                    op='Neg')
+            other.save(self.folder / name, external_data='e.bin' if name[0] == 'e' else None)
+            if name[0] == 'e':
+                (self.folder / 'e.bin').write_bytes((large + 1).tobytes())
+            now = f.graph.tensor('w').data.data
+            self.assertNotIsInstance(base_of(now), mmap.mmap)
 
     def test_removed_nodes_raise(self):
         m = small()

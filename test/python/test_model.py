@@ -72,6 +72,14 @@ class Reading(Case):
         m.metadata['author'] = 'me'
         self.assertEqual(onnxsurg.load(m.bytes()).metadata['author'], 'me')
         self.assertNotIn('other', m.metadata)
+        self.assertEqual(dict(m.metadata), {'author': 'me'})
+        m.producer, m.producer_version, m.doc = 'p', '1', 'text'
+        m.graph.node('relu').doc = 'a node'
+        m.graph.inputs[0].doc = 'an input'
+        again = onnxsurg.load(m.bytes())
+        self.assertEqual((again.producer, again.producer_version, again.doc), ('p', '1', 'text'))
+        self.assertEqual((again.graph.node('relu').doc, again.graph.inputs[0].doc),
+                         ('a node', 'an input'))
         with self.assertRaises(KeyError):
             m.metadata['other']
         del m.metadata['author']
