@@ -12,6 +12,7 @@ from ._actions import (Target, check, convert, load, parse, repair, run_pipeline
 from ._context import Context
 from ._data import Data
 from ._evaluate import (LayerReport, OutputReport, Session, VerifyReport, run, verify)
+from ._facts import Explanation, Info, explain, info, reduce
 from ._graph import Graph
 from ._lib import lib as _library
 from ._model import Function, Model

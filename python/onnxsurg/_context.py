@@ -249,7 +249,7 @@ class Box:
 
     def __init__(self, context: Context, pointer: int, owned: bool = True, loaded: int = 0):
         self.context, self.pointer, self.owned = context, pointer, owned
-        self.views = weakref.WeakSet()  # memory of the model that arrays refer to
+        self.views = weakref.WeakValueDictionary()  # memory of the model that arrays refer to
         self.loaded = loaded    # time of the load in ns: files older than that are unchanged
         self.unsorted = False   # an edit may have left a graph unsorted
         self.wrappers = weakref.WeakValueDictionary()  # pointer: the one wrapper
@@ -264,6 +264,13 @@ class Box:
     def close(self, why: str):
         """Ends the use of the pointer: wrappers raise from now on."""
         self.pointer, self.why = None, why
+
+    def retire(self, why: str) -> None:
+        """Ends the use of the pointer; the model lives on as long as arrays refer to its memory."""
+        keeper = Box(self.context, self.pointer, self.owned)
+        for memory in list(self.views.values()):
+            memory._box = keeper
+        self.close(why)
 
     def dead(self) -> errors.Error:
         return errors.Erased('onnxsurg: error: %s' % self.why)

@@ -76,7 +76,7 @@ class Data(Handle):
             return None
         memory: Any = (C.c_ubyte * n.value).from_address(out.value)
         memory._box = self._box  # keeps the model alive
-        self._box.views.add(memory)
+        self._box.views[id(memory)] = memory
         return memoryview(memory).cast('B').toreadonly()
 
     def _file(self) -> Optional[memoryview]:

@@ -282,15 +282,11 @@ class Model:
             return model_of(box)
 
     def close(self) -> None:
-        """Frees the model now. Its nodes and tensors, and arrays of its weights, must not be used
-        afterwards: nodes and tensors raise; arrays keep the memory alive."""
-        box = self._box
-        with box.context._lock:
-            if box.pointer and not box.views:
-                pointer, owned = box.pointer, box.owned
-                box.close('the model was closed')
-                if owned:
-                    lib.surg_model_free(pointer)
+        """Frees the model now. Its nodes and tensors then raise; arrays of its weights keep their
+        memory."""
+        with self._box.context._lock:
+            if self._box.pointer:
+                self._box.retire('the model was closed')
 
     def __enter__(self) -> 'Model':
         return self
@@ -621,6 +617,8 @@ class Model:
             if after:
                 spare.pointer = after
                 self._adopt(spare)
+                box.retire('the model was replaced by a copy, since arrays refer to its memory: '
+                           'read nodes and tensors again')
             return
         if after == pointer:
             box.pointer = pointer

@@ -300,7 +300,7 @@ def write_attribute(node: 'Node', name: str, value: Any) -> None:
     wanted = _schema_kind(n, key)
     if isinstance(value, AttributeRef):
         do(lib.surg_node_set_attr_ref, n, key, _ref_kind(value), encode(value.name))
-    if isinstance(value, Tensor):
+    elif isinstance(value, Tensor):
         value = value.values if value._box is None else value.data
         do(lib.surg_node_set_tensor, n, key, make_data(box, value))
     elif isinstance(value, Data):

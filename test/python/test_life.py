@@ -87,32 +87,40 @@ class Lifetimes(Case):
         self.assertEqual(m.graph.tensor('y').values[5], -5)
         m.close()
         numpy.testing.assert_array_equal(first, large)
-        # in a file that was not written just now
-        path = self.folder / 'v.onnx'
-        n = Model.new(opset=17)
-        n.graph.outputs = n.graph.layer([onnxsurg.Constant('w', large)], ['y'], op='Neg')
-        n.save(path)
-        n.save(self.folder / 'e.onnx', external_data='e.bin')
-        time.sleep(0.1)
-        for name in ('v.onnx', 'e.onnx'):
-            f = onnxsurg.load(self.folder / name)
-            view = f.graph.tensor('w').values
-            self.assertIsInstance(base_of(view), mmap.mmap, name)
-            numpy.testing.assert_array_equal(view, large)
-            with self.assertRaises(ValueError):
-                view[0] = 1
-            node = f.graph.nodes[0]
-            f.run('identity')
-            self.assertEqual(node.op, 'Neg')  # a view of a file does not need a copy
-            # a file that was replaced is not used
-            other = Model.new(opset=17)
-            other.graph.outputs = other.graph.layer([onnxsurg.Constant('w', large + 1)], ['y'],
-                                                    op='Neg')
-            other.save(self.folder / name, external_data='e.bin' if name[0] == 'e' else None)
-            if name[0] == 'e':
-                (self.folder / 'e.bin').write_bytes((large + 1).tobytes())
-            now = f.graph.tensor('w').data.data
-            self.assertNotIsInstance(base_of(now), mmap.mmap)
+
+    @with_numpy
+    def test_arrays_of_files(self):
+        large = numpy.arange(1 << 18, dtype=numpy.float32)
+
+        def write(path, values, data):
+            n = Model.new(opset=17)
+            n.graph.outputs = n.graph.layer([onnxsurg.Constant('w', values)], ['y'], op='Neg')
+            n.save(path, external_data=data)
+        path, data = self.folder / 'e.onnx', self.folder / 'e.bin'
+        write(path, large, 'e.bin')
+        fresh = onnxsurg.load(path).graph.tensor('w')
+        numpy.testing.assert_array_equal(fresh.values, large)
+        time.sleep(0.1)  # a file that was written just now might be changed without a trace
+        m = onnxsurg.load(path)
+        view, node = m.graph.tensor('w').values, m.graph.nodes[0]
+        self.assertIsInstance(base_of(view), mmap.mmap)
+        numpy.testing.assert_array_equal(view, large)
+        with self.assertRaises(ValueError):
+            view[0] = 1
+        m.run('identity')
+        self.assertEqual(node.op, 'Neg')  # the run needs no copy
+        # A file that was replaced or changed since the load is not mapped.
+        other = large.copy()
+        other[1000] = 5
+        changed = self.folder / 'f.bin'
+        changed.write_bytes(other.tobytes())
+        changed.rename(data)
+        self.assertNotIsInstance(base_of(m.graph.tensor('w').data.data), mmap.mmap)
+        numpy.testing.assert_array_equal(view, large)
+        # A model in one file.
+        write(self.folder / 'v.onnx', large, None)
+        numpy.testing.assert_array_equal(
+            onnxsurg.load(self.folder / 'v.onnx').graph.tensor('w').values, large)
 
     def test_removed_nodes_raise(self):
         m = small()

@@ -286,6 +286,49 @@ class Targets(Case):
         self.assertEqual(onnxsurg.check(fixed).errors, 0)
 
 
+class Facts(Case):
+    def test_info(self):
+        i = onnxsurg.info(small())
+        self.assertEqual((i.nodes, i.parameters, i.weight_bytes), (4, 3, 12))
+        self.assertEqual(i.ops, {'Add': 1, 'Relu': 1, 'Mul': 1, 'Identity': 1})
+        self.assertEqual(i.weights, {onnxsurg.DType.FLOAT: (1, 3, 12)})
+        self.assertIn('N', i.flops)
+        self.assertEqual(i.floors, {'': 7})
+        m = small()
+        m.save(self.folder / 'e.onnx', external_data='e.bin', external_threshold=1)
+        self.assertEqual(onnxsurg.info(self.folder / 'e.onnx').files, {'e.bin': 12})
+        (self.folder / 'e.bin').unlink()
+        self.assertEqual(onnxsurg.info(self.folder / 'e.onnx', policy='lenient').files,
+                         {'e.bin': None})
+
+    def test_explain(self):
+        text = 'x\nUnsupported model IR version: 10, max supported IR version: 9\n'
+        m = onnxsurg.Model.new(opset=17, ir_version=10)
+        e, = onnxsurg.explain(text, m)
+        self.assertEqual(e.number, 2)
+        self.assertTrue(e.cause and e.cure)
+        self.assertTrue(e.where)
+        self.assertEqual(onnxsurg.explain('nothing is wrong'), [])
+
+    def test_reduce(self):
+        m = small()
+        seen = []
+        r = onnxsurg.reduce(m, lambda c: any(n.op == 'Relu' for n in c.graph.nodes),
+                            progress=lambda nodes, tests: seen.append((nodes, tests)))
+        self.assertEqual(self.ops(r.graph), ['Relu'])
+        self.assertEqual(len(m.graph.nodes), 4)
+        self.assertTrue(seen)
+        self.sound(r)
+        kept = []
+        onnxsurg.reduce(m, lambda c: kept.append(c) or True)
+        with self.assertRaises(onnxsurg.Erased):
+            kept[0].graph
+        with self.assertRaises(onnxsurg.InvalidModel):
+            onnxsurg.reduce(m, lambda c: False)
+        with self.assertRaises(ZeroDivisionError):
+            onnxsurg.reduce(m, lambda c: 1 / 0)
+
+
 class Passes(Case):
     def test_options_and_services(self):
         m = small()
