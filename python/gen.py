@@ -347,8 +347,11 @@ class Api:
             if name in self.structs:
                 yield '\n\nclass %s(C.Structure):' % name
                 yield '    _fields_ = ['
+                counted = [n for n, _ in self.structs[name]] == ['p', 'n']
                 for n, k in self.structs[name]:
-                    yield '        (%r, %s),' % (n, self.ctype(k))
+                    # Text with its length has no NUL: c_char_p would read past its end.
+                    kind = 'C.c_void_p' if counted and n == 'p' else self.ctype(k)
+                    yield '        (%r, %s),' % (n, kind)
                 yield '    ]'
             else:
                 yield '\n\n%s = %s' % (name, self.ctype(self.callbacks[name]))

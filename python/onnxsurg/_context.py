@@ -36,6 +36,15 @@ def encode(text: Any) -> Optional[bytes]:
     return data
 
 
+def counted(texts: Sequence[bytes]) -> Any:
+    """An array of surg_str; it keeps the texts alive."""
+    out = (_c.surg_str * max(len(texts), 1))()
+    out._texts = [C.c_char_p(t) for t in texts]
+    for entry, text, data in zip(out, out._texts, texts):
+        entry.p, entry.n = C.cast(text, C.c_void_p).value, len(data)
+    return out
+
+
 def decode(data: Optional[bytes]) -> Any:
     """A text of the library for Python; None for NULL."""
     return None if data is None else data.decode('utf-8', 'surrogateescape')

@@ -6,7 +6,7 @@ import os
 from typing import Any, Optional, Tuple
 
 from . import errors
-from ._context import Box
+from ._context import Box, counted
 from ._handle import Handle, wrap
 from ._lib import lib
 from ._types import DType, array_of, elements, from_dtype, numpy, _NUMPY
@@ -174,10 +174,7 @@ def make_data(box: Box, values: Any, dtype: Any = None) -> int:
     dims = (C.c_int64 * max(len(shape), 1))(*shape)
     context = box.context
     if kind == DType.STRING:
-        from . import _c
-        texts = (_c.surg_str * max(len(raw), 1))()
-        for i, text in enumerate(raw):
-            texts[i].p, texts[i].n = text, len(text)
-        return context.make(lib.surg_tensor_new_strings, box.pointer, dims, len(shape), texts)
+        return context.make(lib.surg_tensor_new_strings, box.pointer, dims, len(shape),
+                            counted(raw))
     return context.make(lib.surg_tensor_new, box.pointer, int(kind), dims, len(shape), raw,
                         len(raw))

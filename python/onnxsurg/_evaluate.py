@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _c, errors
 from ._actions import LOADING, _part, as_model
-from ._context import Context, Interrupts, decode, encode
+from ._context import Context, Interrupts, counted, decode, encode
 from ._lib import lib
 from ._model import Model, into_context
 from ._types import _NUMPY, _STORED, DType, elements, numpy, to_dtype
@@ -42,10 +42,7 @@ def _array(context: Context, value: Any, declared: Optional[int]) -> _Owned:
         kind, shape, raw = elements(value, None if same else wanted)
     dims = (C.c_int64 * max(len(shape), 1))(*shape)
     if kind == DType.STRING:
-        texts = (_c.surg_str * max(len(raw), 1))()
-        for i, text in enumerate(raw):
-            texts[i].p, texts[i].n = text, len(text)
-        context.do(lib.surg_array_new_strings, context._pointer, dims, len(shape), texts,
+        context.do(lib.surg_array_new_strings, context._pointer, dims, len(shape), counted(raw),
                    C.byref(out))
     else:
         context.do(lib.surg_array_new, context._pointer, int(kind), dims, len(shape), raw,

@@ -5,7 +5,7 @@ from collections.abc import MutableMapping, MutableSequence
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 
 from . import _c, errors
-from ._context import Box, decode, encode
+from ._context import Box, counted, decode, encode
 from ._data import Data, data_of, make_data
 from ._handle import Handle, erased, rebind, wrap
 from ._lib import lib
@@ -351,11 +351,8 @@ def _write_list(n, do, key, values, wanted):
     if any(isinstance(v, (str, bytes)) for v in values) or wanted == Kind.STRINGS:
         if not all(isinstance(v, (str, bytes)) for v in values):
             raise TypeError('a list of strings and numbers is no value of an attribute')
-        texts = (_c.surg_str * max(len(values), 1))()
-        for i, v in enumerate(values):
-            texts[i].p = v if isinstance(v, bytes) else v.encode()
-            texts[i].n = len(texts[i].p or b'')
-        do(lib.surg_node_set_strings, n, key, texts, len(values))
+        texts = [v if isinstance(v, bytes) else v.encode() for v in values]
+        do(lib.surg_node_set_strings, n, key, counted(texts), len(values))
     elif any(isinstance(v, float) for v in values) or wanted == Kind.FLOATS:
         floats = (C.c_float * max(len(values), 1))(*values)
         do(lib.surg_node_set_floats, n, key, floats, len(values))

@@ -120,6 +120,9 @@ class Generator(unittest.TestCase):
         self.assertEqual(api.ctype(api.functions['a_name'][0]), 'C.c_char_p')
         self.assertEqual(api.ctype(api.functions['a_new'][0]), 'C.c_void_p')
 
+    def test_text_with_a_length_has_no_end(self):
+        self.assertIs(dict(_c.surg_str._fields_)['p'], ctypes.c_void_p)
+
     def test_rejects_what_it_does_not_understand(self):
         self.refuses('struct x { int a; };', 'declaration')
         self.refuses('SURG_EXPORT foo_t f(void);', 'type foo_t is unknown')
