@@ -12,7 +12,6 @@ needs."""
 import argparse
 import base64
 import hashlib
-import os
 import pathlib
 import re
 import shutil
@@ -77,7 +76,8 @@ class Elf:
             at = offset + first
             for _ in range(count):
                 _, _, _, name, after = struct.unpack_from('<IHHII', self.data, at)
-                self.versions.setdefault(self.text(names + file), []).append(self.text(names + name))
+                needed = self.versions.setdefault(self.text(names + file), [])
+                needed.append(self.text(names + name))
                 at += after
             if not following:
                 return

@@ -21,8 +21,8 @@ from ._passes import Option, Pass, PassInfo, PresetInfo, passes, presets, regist
 from ._report import CheckReport, Finding, PassReport, RepairReport, Report
 from ._tensor import Constant, Tensor, Variable
 from ._types import DType, Type
-from .errors import (Cancelled, Erased, Error, FileError, InternalError, InvalidModel, LimitError, NotDone,
-                     NotFound, NotSupported, OutOfMemory, PluginError, Status,
+from .errors import (Cancelled, Erased, Error, FileError, InternalError, InvalidModel, LimitError,
+                     NotDone, NotFound, NotSupported, OutOfMemory, PluginError, Status,
                      Unsupported, UsageError)
 
 __version__: str = _library.surg_version().decode()

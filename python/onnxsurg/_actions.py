@@ -3,14 +3,14 @@
 onnx.ModelProto or a Model, and leaves it as it is."""
 import ctypes as C
 import os
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence, Union
 
 from . import _c, errors
 from ._context import Context, decode, encode
 from ._lib import lib
 from ._model import Model, into_context, model_of, to_exactness
 from ._context import Box
-from ._report import CheckReport, Finding, RepairReport, Verdict, exactness_name
+from ._report import CheckReport, Finding, RepairReport, exactness_name
 
 LOADING = ('external_root', 'no_external', 'freeze_inputs', 'name', 'context', 'policy')
 SAVING = ('external_data', 'external_threshold', 'fsync')

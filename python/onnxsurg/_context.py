@@ -194,8 +194,8 @@ class Context:
             self._queue.append((function, pointer))
 
     def __enter__(self) -> 'Context':
-        """While an object of the library is not owned yet: an exception that is none of the library,
-        such as KeyboardInterrupt, may lose it."""
+        """While an object of the library is not owned yet: an exception that is none of the
+        library, such as KeyboardInterrupt, may lose it."""
         self._lock.acquire()
         return self
 
@@ -228,8 +228,8 @@ class Context:
 
 
 class Interrupts:
-    """While a call runs that a callback can cancel: Ctrl-C waits, ends the call by the callback, and
-    is raised then. An exception inside of the callback would be dropped by ctypes."""
+    """While a call runs that a callback can cancel: Ctrl-C waits, ends the call by the callback,
+    and is raised then. An exception inside of the callback would be dropped by ctypes."""
 
     def __init__(self, context: Context):
         self._context, self._before = context, None

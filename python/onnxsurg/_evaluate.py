@@ -2,14 +2,14 @@
 """Running models, and comparing two by running both on the same inputs."""
 import ctypes as C
 import os
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from . import _c, errors
+from . import _c
 from ._actions import LOADING, _part, as_model
 from ._context import Context, Interrupts, counted, decode, encode
 from ._lib import lib
 from ._model import Model, into_context
-from ._types import _NUMPY, _STORED, DType, elements, numpy, to_dtype
+from ._types import _NUMPY, _STORED, DType, elements, numpy
 
 FILLS = ('random', 'zeros', 'ones', 'arange', 'adversarial')
 OPTIMIZE = ('all', 'none', 'basic', 'extended')
@@ -178,9 +178,9 @@ def _guarded(context: Context, function):
 
 class Session:
     """A model that is prepared for repeated runs. The model is copied: later edits do not change
-    it. engine: "builtin", or "ort" for ONNX Runtime where its library is found or given. all_values:
-    also return what the nodes of the main graph compute. max_bytes, max_work, max_turns: budgets of
-    the built-in evaluator (doc/run.md)."""
+    it. engine: "builtin", or "ort" for ONNX Runtime where its library is found or given.
+    all_values: also return what the nodes of the main graph compute. max_bytes, max_work,
+    max_turns: budgets of the built-in evaluator (doc/run.md)."""
 
     def __init__(self, model: Any, *, engine: str = 'builtin', library: Any = None,
                  optimize: str = 'all', threads: int = 1, timeout: Optional[float] = None,
@@ -236,7 +236,8 @@ def run(model: Any, inputs: Any = None, *, fill: str = 'random', seed: int = 1,
 # ---- comparison ----------------------------------------------------------------------------------
 
 class OutputReport(NamedTuple):
-    """The comparison of one output; numbers are the worst of all runs. why: the first difference."""
+    """The comparison of one output; numbers are the worst of all runs. why: the first
+    difference."""
     name: str
     differs: int
     comparable: bool

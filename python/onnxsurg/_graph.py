@@ -33,8 +33,8 @@ class _Inputs(_List):
             _distinct(new, 'input')
             kept = [t for t in old if t in new]
             if kept != new[:len(kept)]:
-                raise errors.Unsupported('onnxsurg: error: inputs cannot change their order; remove '
-                                         'them and append them again')
+                raise errors.Unsupported('onnxsurg: error: inputs cannot change their order; '
+                                         'remove them and append them again')
             for t in old:
                 if t not in new:
                     self._remove(t)
@@ -408,7 +408,8 @@ class Graph(Handle):
         if isinstance(item, (bool, int, float, list, tuple, Data)) or \
                 hasattr(item, '__array__') and numpy() is not None:
             data = make_data(self._box, item)
-            return self._box.context.make(lib.surg_graph_constant, self._pointer(), None, None, data)
+            return self._box.context.make(lib.surg_graph_constant, self._pointer(), None, None,
+                                          data)
         raise TypeError('%s is no tensor' % type(item).__name__)
 
     def _bind(self, tensor: Tensor) -> int:

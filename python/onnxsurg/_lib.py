@@ -13,9 +13,11 @@ from . import _c
 LONG = frozenset('''
     surg_model_load surg_model_load_memory surg_model_load_text surg_model_save
     surg_model_save_memory surg_model_save_text surg_model_clone surg_model_merge surg_model_free
-    surg_model_verify surg_model_infer surg_model_runs_at surg_model_stacks surg_model_run surg_run surg_pipeline_run
+    surg_model_verify surg_model_infer surg_model_runs_at surg_model_stacks surg_model_run
+    surg_run surg_pipeline_run
     surg_context_load_plugin surg_model_require_weights surg_compare surg_session_new
-    surg_info_new surg_stats_new surg_session_run surg_array_load surg_array_save surg_inputs_read surg_inputs_read_all
+    surg_info_new surg_stats_new surg_session_run surg_array_load surg_array_save
+    surg_inputs_read surg_inputs_read_all
     surg_context_load_rules surg_context_load_schemas surg_graph_toposort surg_tensor_read
     surg_tensor_load surg_tensor_same surg_check surg_target_open surg_target_parse
     surg_target_judge surg_target_host_nodes surg_repair_find surg_repair_assess surg_cut_find

@@ -4,16 +4,15 @@ import ctypes as C
 import os
 import time
 from collections.abc import MutableMapping
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from . import _c, errors
 from ._context import Box, Context, Interrupts, decode, encode
-from ._data import Data, make_data
 from ._graph import Graph
-from ._handle import DETACHED, Handle, gone, rebind, wrap
+from ._handle import Handle, gone, rebind, wrap
 from ._lib import lib
 from ._node import Node, read_attribute
-from ._report import Exactness, Report
+from ._report import Report
 from ._tensor import Variable
 
 IR_OF_OPSET = ((23, 11), (21, 10), (20, 9), (15, 8), (12, 7), (11, 6), (10, 5), (9, 4), (1, 3))
@@ -320,8 +319,8 @@ class Model:
         value = next(iter(self._box.detached))
         name = lib.surg_value_name(value).decode('utf-8', 'replace')
         return errors.InvalidModel(
-            'model: error: tensor "%s" has consumers and no producer; let a node compute it or make '
-            'it an input' % name)
+            'model: error: tensor "%s" has consumers and no producer; let a node compute it or '
+            'make it an input' % name)
 
     def _ready(self, complete: bool = True):
         """Before the model is read as a whole: nodes in order, no tensor without a producer."""
@@ -452,9 +451,9 @@ class Model:
     def add_function(self, name: str, *, domain: str = 'local', overload: str = '',
                      inputs: Sequence[Any] = (), attrs: Optional[Dict[str, Any]] = None,
                      opsets: Optional[Dict[str, int]] = None) -> Function:
-        """Adds a function with an empty body; add nodes and outputs to its `graph`. inputs: tensors or
-        names. attrs: the attributes that it declares, with their defaults; None if a call must set
-        one. opsets: its imports (default: those of the model). A node in the body refers to an
+        """Adds a function with an empty body; add nodes and outputs to its `graph`. inputs:
+        tensors or names. attrs: the attributes that it declares, with their defaults; None if a
+        call must set one. opsets: its imports (default: those of the model). A node in the body refers to an
         attribute by AttributeRef."""
         box = self._box
         with box.context._lock:
@@ -551,9 +550,9 @@ class Model:
 
         allow: the worst class of rewrites ("exact", "ulp", "rounding", "approx", "lossy"). keep:
         nodes and values to protect (NAME, /regex/ or op=TYPE). dims, ranges: assumptions
-        ("N=1..64", "x=0..1"). check: seeds of inputs on which results are compared. progress: called
-        with the name of each pass before it runs. cancel: asked often; True ends the run with
-        Cancelled. strict: raise NotDone if a request by name was not done."""
+        ("N=1..64", "x=0..1"). check: seeds of inputs on which results are compared. progress:
+        called with the name of each pass before it runs. cancel: asked often; True ends the run
+        with Cancelled. strict: raise NotDone if a request by name was not done."""
         context = self._box.context
         with context._lock:
             self._ready()

@@ -10,7 +10,7 @@ from ._data import Data, data_of, make_data
 from ._handle import Handle, erased, rebind, wrap
 from ._lib import lib
 from ._tensor import Tensor
-from ._types import DType, flatten, make_type, numpy, read_type, to_dtype, Type
+from ._types import make_type, numpy, read_type, to_dtype, Type
 
 Kind = _c.surg_attr_kind
 

@@ -4,7 +4,7 @@ import ctypes as C
 import re
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from . import _c, errors
+from . import _c
 from ._context import Box, Context, contexts, decode, encode, registered_passes
 from ._graph import Graph
 from ._handle import wrap

@@ -103,8 +103,9 @@ class Report:
 
 
 class Finding(NamedTuple):
-    """One finding of a check. severity: "note", "warning" or "error". code: see doc/check.md. pass_:
-    a pass that cures it, or None. verdict: with a target, "supported", "unknown" or "unsupported".
+    """One finding of a check. severity: "note", "warning" or "error". code: see doc/check.md.
+    pass_: a pass that cures it, or None. verdict: with a target, "supported", "unknown" or
+    "unsupported".
     """
     severity: str
     code: str

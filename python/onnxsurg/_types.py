@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Element types, and types of tensors, as Python values. numpy is used where it is installed."""
-import ctypes as C
 import enum
 from typing import Any, List, NamedTuple, Optional, Tuple, Union
 

@@ -4,7 +4,6 @@ import os
 import resource
 import subprocess
 import sys
-import unittest
 
 import onnxsurg
 

@@ -3,13 +3,12 @@
 import contextlib
 import inspect
 import io
-import unittest
 import warnings
 
 import onnxsurg
 from onnxsurg.compat import onnxsim, onnxslim
 
-from common import MODELS, Case, main, numpy, onnx, small, with_numpy, with_onnx
+from common import MODELS, Case, main, onnx, small, with_onnx
 
 if onnx:
     from onnx import helper

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running and comparing models."""
 import gc
-import unittest
 
 import onnxsurg
 

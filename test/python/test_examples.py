@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tasks for which people use onnx-graphsurgeon, done with this package: its published examples
 are about the same tasks."""
-import unittest
 
 import onnxsurg
 from onnxsurg import Constant, Graph, Node, Variable

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walking and editing graphs."""
-import unittest
 
 import onnxsurg
-from onnxsurg import Constant, Graph, Model, Node, Variable
+from onnxsurg import Constant, Graph, Node, Variable
 
 from common import MODELS, Case, main, numpy, small, with_numpy
 
@@ -87,7 +86,8 @@ class Building(Case):
         f = g.model.add_function('Gated', inputs=['a'], attrs={'slope': None, 'bias': 1.5})
         self.assertEqual(f.attrs, {'slope': None, 'bias': 1.5})
         body = f.graph
-        c = body.layer(op='Constant', attrs={'value_float': onnxsurg.AttributeRef('bias', float)})[0]
+        c = body.layer(op='Constant',
+                       attrs={'value_float': onnxsurg.AttributeRef('bias', float)})[0]
         s = body.layer([body.inputs[0]], op='LeakyRelu',
                        attrs={'alpha': onnxsurg.AttributeRef('slope', 'float')})[0]
         p = body.layer([s, c], op='Add')[0]
@@ -284,7 +284,8 @@ class Editing(Case):
             g.inputs = [g.inputs[0], g.inputs[0]]
 
     def test_subgraphs_are_built(self):
-        g = Graph(opset=17, inputs=[c := Variable('c', bool, ()), x := Variable('x', 'float', (2,))])
+        c, x = Variable('c', bool, ()), Variable('x', 'float', (2,))
+        g = Graph(opset=17, inputs=[c, x])
         node = Node('If', inputs=[c], outputs=[Variable('y', 'float', (2,))])
         g.nodes.append(node)
         for name, op in (('then_branch', 'Abs'), ('else_branch', 'Neg')):

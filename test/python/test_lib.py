@@ -134,7 +134,8 @@ class Generator(unittest.TestCase):
         self.refuses('int x', 'without an end')
         self.refuses('', 'macro SURG_NEW', 'SURG_NEW(int, f, (void), ())')
         self.refuses('', 'SURG_FN', 'SURG_FN(int, f, (void))')
-        self.refuses('', 'used twice', 'SURG_FN(1, int, f, (void), ()) SURG_FN(1, int, g, (void), ())')
+        self.refuses('', 'used twice',
+                     'SURG_FN(1, int, f, (void), ()) SURG_FN(1, int, g, (void), ())')
         self.refuses('', 'stray', 'SURG_FN(int, f, (void), ()) stray SURG_FN(int, g, (void), ())')
 
 

@@ -5,7 +5,6 @@ import gc
 import mmap
 import threading
 import time
-import unittest
 import weakref
 
 import onnxsurg

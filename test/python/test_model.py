@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models: reading, writing, errors with their place."""
-import os
-import unittest
 
 import onnxsurg
 from onnxsurg import Model
 
-from common import MODELS, SMALL, Case, main, numpy, onnx, small, with_numpy, with_onnx
+from common import MODELS, SMALL, Case, main, numpy, small, with_numpy, with_onnx
 
 
 class Reading(Case):

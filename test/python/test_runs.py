@@ -4,12 +4,11 @@ import os
 import subprocess
 import sys
 import time
-import unittest
 
 import onnxsurg
 from onnxsurg import Option, register_pass
 
-from common import MODELS, PROGRAM, SMALL, Case, main, onnx, small, with_onnx
+from common import MODELS, PROGRAM, SMALL, Case, main, small
 
 
 @register_pass('test-rename-relu', options=[

@@ -2,9 +2,8 @@
 """What both shims need."""
 import os
 import warnings
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Sequence
 
-import onnxsurg
 from onnxsurg import Model
 
 
@@ -41,7 +40,8 @@ def fix_shapes(model: Model, shapes: Dict[str, Sequence[int]]) -> str:
     steps: List[str] = []
     for name, shape in shapes.items():
         if name not in inputs:
-            raise RuntimeError('the model has no input "%s"; it has: %s' % (name, ', '.join(inputs)))
+            raise RuntimeError('the model has no input "%s"; it has: %s'
+                               % (name, ', '.join(inputs)))
         tensor, dims = inputs[name], [int(d) for d in shape]
         present = tensor.shape
         if present is None:

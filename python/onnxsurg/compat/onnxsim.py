@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """simplify() with the signature of onnxsim 0.8. What is folded and fused is decided by onnxsurg, so
 the names of that package's optimizer passes have no meaning here."""
-import os
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import onnxsurg
 from onnxsurg import Model
@@ -75,8 +74,8 @@ def rules_of(pairs: Sequence[Tuple[Any, Any]]) -> str:
                 list(pattern.input) != list(replacement.input):
             raise ValueError('pattern and replacement %d need the same names of inputs and outputs'
                              % i)
-        rules.append('rule function-%d lossy("a rule of the caller") {\nmatch {\n%s\n}\nemit {\n%s\n'
-                     '}\n}' % (i, _nodes(pattern), _nodes(replacement)))
+        rules.append('rule function-%d lossy("a rule of the caller") {\n'
+                     'match {\n%s\n}\nemit {\n%s\n}\n}' % (i, _nodes(pattern), _nodes(replacement)))
     return '\n'.join(rules)
 
 

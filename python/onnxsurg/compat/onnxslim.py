@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """slim() with the signature of OnnxSlim 0.1.99."""
 import os
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Sequence, Union
 
 import onnxsurg
 from onnxsurg import Model
@@ -116,7 +116,8 @@ def slim(model: Union[str, Any, List[Any]], *args: Any, **kwargs: Any) -> Any:
     skip: List[str] = ['fold'] if get('no_constant_folding') else []
     for name in get('skip_optimizations') or ():
         if name not in PASSES:
-            raise Exception('skip_optimizations has no "%s"; it has: %s' % (name, ', '.join(PASSES)))
+            raise Exception('skip_optimizations has no "%s"; it has: %s'
+                            % (name, ', '.join(PASSES)))
         skip += PASSES[name]
     steps.append('simplify')
     if get('dtype') == 'fp32':
