@@ -105,6 +105,45 @@ static bool read(resize *r) {
          (r->is.coords != SURG__RZ_CROP || r->roi.v) && corners_agree(r);
 }
 
+/* --- coordinates that depend on precision --- */
+
+#define SHORT_BITS 12      /* scales of so few bits give the same indices in float and double */
+#define MOST_PLACES 65536 /* output elements that are compared */
+
+/* The index, before it is clamped, that output element i reads; coordinates in float or double. */
+static double place_of(const resize *r, double scale, int64_t i, bool single) {
+  const double half = r->is.coords == SURG__RZ_ASYMMETRIC ? 0 : 0.5;
+  const double back = r->is.coords == SURG__RZ_TF_NEAREST ? 0 : half;
+  double x = ((double)i + half) / scale - back;
+  if (single) x = (double)(((float)i + (float)half) / (float)scale - (float)back);
+  if (r->is.rounding == SURG__RZ_PREFER_FLOOR) return ceil(x - 0.5);
+  if (r->is.rounding == SURG__RZ_PREFER_CEIL) return floor(x + 0.5);
+  return r->is.rounding == SURG__RZ_CEIL ? ceil(x) : floor(x);
+}
+
+/* Whether a scale such as 0.6, which no float is, leaves open which element is copied: the standard
+ * does not define the precision of coordinates, and a coordinate that is an integer in float (as in
+ * ONNX Runtime) is less in double. */
+static bool unclear(const resize *r, uint32_t i) {
+  const double scale = known_scale(r, i), n = (double)r->x.d[r->axes[i]].n;
+  int exponent;
+  const double digits = ldexp(frexp(scale, &exponent), SHORT_BITS);
+  if (scale <= 0 || digits == floor(digits) || r->is.coords == SURG__RZ_ALIGN_CORNERS ||
+      r->is.coords == SURG__RZ_CROP)
+    return false;
+  const double out = n < 0 ? MOST_PLACES : floor(n * scale);
+  if (out >= MOST_PLACES || r->is.coords == SURG__RZ_SYMMETRIC) return true;
+  for (int64_t k = 0; k < (int64_t)out; k++)
+    if (place_of(r, scale, k, true) != place_of(r, scale, k, false)) return true;
+  return false;
+}
+
+static bool any_unclear(const resize *r) {
+  for (uint32_t i = 0; r->is.mode == SURG__RZ_NEAREST && i < r->n_axes; i++)
+    if (unclear(r, i)) return true;
+  return false;
+}
+
 /* --- sizes --- */
 
 static void size_axis(resize *r, uint32_t i, axis *a) {
@@ -374,7 +413,8 @@ static surg_status resize_by_parts(surg__builder *b) {
   if (!read(&r) || surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") ||
       surg__b_bad(b, r.is.antialias && r.x.rank >= SURG__BT_RANK,
                   "x: the rank is above the limit for antialias") ||
-      surg__b_bad(b, unsteady(&r), "cubic_coeff_a is outside of [-1, 0] with exclude_outside"))
+      surg__b_bad(b, unsteady(&r), "cubic_coeff_a is outside of [-1, 0] with exclude_outside") ||
+      surg__b_bad(b, any_unclear(&r), "the precision of coordinates decides which element is read"))
     return SURG_EUNSUPPORTED;
   const int type = r.x.dtype;
   const bool floats = type == SURG_FLOAT || type == SURG_DOUBLE || type == SURG_FLOAT16 ||
