@@ -177,13 +177,21 @@ static void judge_weights(walk *w, const surg_graph *g) {
   }
 }
 
+/* The tensor of an initializer or a Constant node, also if its elements cannot be read. */
+static const surg_tensor *weight_of(const surg_value *v) {
+  const surg_node *n = surg_value_producer(v, NULL);
+  if (!n) return surg_value_initializer(v);
+  if (surg_node_op(n) != SURG_OP_Constant) return NULL;
+  return surg_attr_tensor(surg_node_attr(n, "value"), 0);
+}
+
 /* Reports weights whose data file is missing: the verdict may depend on their elements, which the
  * engine may have. */
 static void judge_missing(walk *w, const surg_graph *g) {
   size_t n = 0;
   const surg_value *first = NULL;
   for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
-    const surg_tensor *c = surg_value_initializer(v);
+    const surg_tensor *c = weight_of(v);
     if (!c || !c->missing) continue;
     if (!n++) first = v;
   }
@@ -330,13 +338,16 @@ static void judge_function_opsets(walk *w, const surg_function *f) {
     }
 }
 
+static bool is_read_in(const surg_value *v, const surg_graph *g) {
+  const surg_use *u = surg_value_first_use(v);
+  while (u && (!surg_use_node(u) || surg_node_graph(surg_use_node(u)) != g)) u = surg_use_next(u);
+  return u != NULL;
+}
+
 /* The first input that no node of the function's own graph reads; NULL: none. */
 static const surg_value *unread_input(const surg_graph *g) {
-  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
-    const surg_use *u = surg_value_first_use(surg_graph_input(g, i));
-    while (u && (!surg_use_node(u) || surg_node_graph(surg_use_node(u)) != g)) u = surg_use_next(u);
-    if (!u) return surg_graph_input(g, i);
-  }
+  for (size_t i = 0; i < surg_graph_input_count(g); i++)
+    if (!is_read_in(surg_graph_input(g, i), g)) return surg_graph_input(g, i);
   return NULL;
 }
 
@@ -375,11 +386,11 @@ static void judge_body(walk *w, const surg_function *f) {
   for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     const surg_value *v = surg_node_output(n, 0);
     const bool idle = w->t->idle != SURG__YES && surg_node_op(n) == SURG_OP_Constant && v &&
-                      !surg_value_use_count(v, 1);
+                      !is_read_in(v, g);
     const bool graph = w->t->bodied != SURG__YES && surg_node_subgraph(n, 0);
     if (!idle && !graph) continue;
     const surg__tri how = idle ? w->t->idle : w->t->bodied;
-    surg__buf_puts(&w->text, idle ? "nothing in the function reads this constant"
+    surg__buf_puts(&w->text, idle ? "no node of the graph of the function reads this constant"
                                   : "it has a subgraph, and is in a function");
     if (how == SURG__UNSAID) surg__buf_puts(&w->text, "; whether that is supported is unknown");
     tell(w, (surg__objection){.verdict = how == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
