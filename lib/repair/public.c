@@ -54,16 +54,38 @@ static void spell_mend(surg_repair *r, const surg_model *m, const surg__target *
              given.interface ? ",interface" : "");
 }
 
-/* A copy of the model without its defects: cured exactly if possible, otherwise with the given
- * consent. SURG_EINVALID: defects remain. */
+/* Mends a copy of the model with this consent; *errors: what the checker still reports. */
+static surg_status mend_with(surg_repair *r, const surg_model *m, surg__consent given,
+                             bool verify_each, surg__consent *used, surg_model **out,
+                             size_t *errors) {
+  *errors = SIZE_MAX;
+  *out = surg_model_clone(m);
+  if (!*out) return SURG_ENOMEM;
+  const surg_status s = surg__repair_run(r->ctx, out, r->mend, given, verify_each, used);
+  if (s == SURG_OK) *errors = surg__repair_contradictions(*out);
+  return s;
+}
+
+/* A copy of the model without its defects: cured exactly, and with the given consent if that leaves
+ * fewer errors. SURG_EINVALID: defects remain. */
 static surg_status mend(surg_repair *r, const surg_model *m, surg__consent given, bool verify_each,
                         surg__consent *used, surg_model **out) {
-  const surg__consent steps[] = {{SURG_EXACT, given.interface}, given};
-  surg_status s = SURG_EINVALID;
-  for (size_t i = 0; i < SURG_COUNT(steps) && s == SURG_EINVALID; i++) {
-    *out = surg_model_clone(m);
-    if (!*out) return SURG_ENOMEM;
-    s = surg__repair_run(r->ctx, out, r->mend, steps[i], verify_each, used);
+  const surg__consent exact = {SURG_EXACT, given.interface};
+  surg__consent more = exact;
+  surg_model *other = NULL;
+  size_t left, fewer = SIZE_MAX;
+  surg_status s = mend_with(r, m, exact, verify_each, used, out, &left);
+  if ((s == SURG_OK ? left > 0 : s == SURG_EINVALID) && given.most > SURG_EXACT) {
+    const surg_status second = mend_with(r, m, given, verify_each, &more, &other, &fewer);
+    if (second == SURG_OK && (s != SURG_OK || fewer < left)) {
+      surg_model_free(*out);
+      *out = other;
+      *used = more;
+      s = second;
+    } else {
+      surg_model_free(other);
+      if (s != SURG_OK) s = second;
+    }
   }
   r->mended = s == SURG_OK && surg_model_epoch(*out) != surg_model_epoch(m);
   return s;

@@ -93,6 +93,7 @@ static bool untyped_inputs(mending *k) {
 /* Declares the inferred type of outputs that have none. */
 static bool untyped_outputs(mending *k) {
   surg_graph *g = surg_model_graph(k->m);
+  if (mend_doubts(k->m)) return true;
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
     surg_value *v = surg_graph_output(g, i);
     const surg_type *proven = surg_value_type(v);

@@ -731,4 +731,6 @@ CLASH = [{"unsorted", "value-twice"}, {"unsorted", "node-twice"}, {"opset-missin
          {"output-untyped", "attribute-missing"}, {"output-untyped", "input-nobody-defines"},
          {"output-untyped", "declared-wrong"}, {"attribute-two-values", "attribute-kind"},
          {"attribute-two-values", "attribute-fields"}, {"attribute-two-values", "attribute-untyped"},
+         {"nameless-weight", "input-disagrees"},
+         {"info-twice", "input-nobody-defines"}, {"value-twice", "branch-inputs"},
          {"attribute-two-values", "attribute-missing"}, {"function-unnamed", "domain-missing"}]
