@@ -453,8 +453,8 @@ class Model:
                      opsets: Optional[Dict[str, int]] = None) -> Function:
         """Adds a function with an empty body; add nodes and outputs to its `graph`. inputs:
         tensors or names. attrs: the attributes that it declares, with their defaults; None if a
-        call must set one. opsets: its imports (default: those of the model). A node in the body refers to an
-        attribute by AttributeRef."""
+        call must set one. opsets: its imports (default: those of the model). A node in the body
+        refers to an attribute by AttributeRef."""
         box = self._box
         with box.context._lock:
             pointer = self._make(lib.surg_model_add_function, encode(domain), encode(name),
