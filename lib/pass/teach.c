@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plugin registers apart from passes: presets and their extensions, rules, schemas,
  * operators, targets, messages. */
+#include <onnxsurg/explain.h>
 #include <onnxsurg/target.h>
 
 #include "base/taught.h"
@@ -135,7 +136,13 @@ surg_status surg_registry_add_messages(surg_registry *r, const char *text, size_
                                        const char *name) {
   if (!r) return SURG_EUSAGE;
   if (!text || !name) return refuse(r, "messages", name, "they have no text or no name");
-  return passed_on(r, surg__taught_messages_add(r->ctx, name, text, n));
+  surg_messages *all = NULL;
+  const surg__lesson before = surg__lesson_begin(r);
+  surg_status s = surg__taught_messages_add(r->ctx, name, text, n);
+  if (s == SURG_OK) s = surg_messages_new(r->ctx, NULL, &all); /* reads and checks them */
+  surg_messages_free(all);
+  if (s != SURG_OK) surg__lesson_undo(r, &before);
+  return passed_on(r, s);
 }
 
 /* --- operators --- */

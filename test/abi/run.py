@@ -99,6 +99,19 @@ CRASH = r'onnxsurg: error: pass "bad" of plugin "bad" '
 END = '; nothing is written'
 BUILT = r'{so}: error: cannot load plugin: built with headers of plugin interface '
 PASS = r'{so}: error: cannot register pass "bad": '
+REFUSED = r'\./teach_bad\.so: error: cannot register '
+TEACH = {
+    1: REFUSED + 'preset "simplify": the name is in use',
+    2: REFUSED + 'an extension at "after nothing": there is no such pass',
+    3: REFUSED + 'an extension of "no-preset": there is no such preset',
+    4: REFUSED + r'operator "Unknown": it has no schema; call surg_registry_add_schemas before',
+    5: REFUSED + 'operator "Known": it has neither a shape function nor a kernel',
+    6: REFUSED + 'operator "Known": its traits are not known',
+    7: 't: error: name: is missing',
+    8: 'r:1:9: error: expected `match`',
+    9: REFUSED + 'an extension at "somewhere": expected "first", .*',
+    10: 'm: error: .*',
+}
 BAD = [
     ('symbol', LOAD, r'{so}: error: cannot load plugin: it has no function surg_plugin'),
     ('undefined', LOAD, r'{so}: error: cannot load plugin: undefined symbol: '
@@ -285,6 +298,30 @@ class Runner:
             self.same(command + ' without its plugin', got.stderr,
                       'none.so: error: cannot load plugin: No such file or directory\n')
 
+    def teach(self, folder):
+        """Presets, extensions of presets, rules and messages of a plugin; and invalid ones."""
+        self.build(folder / 'teach.c', 'teach.so')
+        own = ('--plugin', './teach.so')
+        (self.folder / 'in.onnxtxt').write_text(MODEL)
+        for pipeline, want in (
+                ('teach', 'toposort,fold,rewrite{group=teach},dedup,cse,prune,identity\n'),
+                ('repeat{max=2}(teach)', 'repeat{max=2}(toposort,fold,rewrite{group=teach},dedup,cse,'
+                                         'prune,identity)\n')):
+            got = self.run(*own, '--pass', pipeline, '--print-pipeline')
+            self.same(pipeline, got.stdout, want)
+        for preset in ('simplify-exact', 'shrink'):  # others contain simplify: extended once
+            got = self.run(*own, '--pass', preset, '--print-pipeline').stdout
+            self.same(preset, (got[-7:], got.count('names')), (',names\n', 1))
+        (self.folder / 'message.txt').write_text('teach: quota exceeded\n')
+        got = self.run('explain', *own, 'message.txt').stdout
+        if 'the quota of the compiler is used up' not in got:
+            self.failed += 1
+            print('FAIL explain: ' + got)
+        for fault, line in TEACH.items():
+            self.build(folder / 'teach.c', 'teach_bad.so', '-DFAULT=%d' % fault)
+            got = self.run('--plugin', './teach_bad.so', '--pass', 'prune', 'in.onnxtxt', 'out.onnx')
+            self.expect('teach %d' % fault, got, LOAD, line)
+
     def statistics(self):
         if not self.cxx[0]:
             print('SKIP statistics: there is no C++ compiler')
@@ -359,6 +396,7 @@ def main():
         runner.good()
         runner.operator()
         runner.statistics()
+        runner.teach(pathlib.Path(__file__).parent)
         runner.proof()
         runner.no_file()
         runner.bad(pathlib.Path(__file__).parent)
