@@ -86,7 +86,6 @@ char *surg__strdup(surg_context *ctx, const char *s);
 surg_status surg__alloc_status(const surg_context *ctx);
 uint64_t surg__alloc_bytes(const surg_context *ctx); /* allocated now */
 uint64_t surg__alloc_peak(const surg_context *ctx);
-void surg__alloc_trim(surg_context *ctx); /* frees the blocks that are kept for later allocations */
 /* The heap of a context, not counted: allocates (block NULL), resizes, or frees (bytes 0). */
 void *surg__heap(const surg_config *config, void *block, size_t bytes);
 

@@ -38,7 +38,6 @@ void surg_context_free(surg_context *ctx) {
   surg_context_clear_error(ctx);
   for (size_t i = 0; i < SURG__QUOTES; i++) surg__free(ctx, ctx->quotes[i]);
   assert(ctx->bytes == 0);
-  surg__alloc_trim(ctx);
   const surg_config config = ctx->config;
   surg__heap(&config, ctx, 0);
 }

@@ -7,14 +7,11 @@
 #include "base/diag.h"
 
 #define SURG__QUOTES 8
-#define SURG__SPARES 4
 
 struct surg_context {
   surg_config config;
   uint64_t seed;
   uint64_t bytes, peak;
-  void *spares[SURG__SPARES]; /* freed large blocks, kept for the next allocation of their size */
-  uint64_t spare_bytes;       /* bytes + spare_bytes <= peak */
   surg_status alloc_status;
   char *error; /* first error line since cleared; separate heap block */
   surg_status error_status;

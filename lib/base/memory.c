@@ -28,60 +28,6 @@ static bool fault(surg_context *ctx) {
   return false;
 }
 
-/* --- spare blocks ---
- *
- * A running model allocates and frees arrays of the same large sizes again and again. Without
- * spares, each one is new memory that the kernel clears first. Spares never raise the peak. */
-
-#define SPARE_SLACK 16 /* a spare block may be larger than requested by this fraction */
-
-static void free_spare(surg_context *ctx, size_t i) {
-  header *h = ctx->spares[i];
-  if (!h) return;
-  assert(ctx->spare_bytes >= h->n);
-  ctx->spare_bytes -= h->n;
-  ctx->spares[i] = NULL;
-  free(h);
-}
-
-void surg__alloc_trim(surg_context *ctx) {
-  for (size_t i = 0; i < SURG__SPARES; i++) free_spare(ctx, i);
-}
-
-/* Keeps a freed block; false: the caller frees it. Blocks of the user's allocator are not kept, and
- * none where a sanitizer looks for uses after free. */
-static bool keep_spare(surg_context *ctx, header *h) {
-  if (SURG__SANITIZED || ctx->config.allocate || h->n < LARGE) return false;
-  if (h->n > ctx->peak - ctx->bytes) return false;
-  size_t at = 0;
-  for (size_t i = 1; i < SURG__SPARES && ctx->spares[at]; i++) {
-    const header *old = ctx->spares[i], *least = ctx->spares[at];
-    if (!old || old->n < least->n) at = i;
-  }
-  free_spare(ctx, at);
-  if (h->n > ctx->peak - ctx->bytes - ctx->spare_bytes) return false;
-  ctx->spares[at] = h;
-  ctx->spare_bytes += h->n;
-  return true;
-}
-
-/* The smallest spare block of at least `total` bytes, no longer a spare; NULL: none fits. */
-static header *take_spare(surg_context *ctx, size_t total) {
-  header *best = NULL;
-  size_t at = 0;
-  for (size_t i = 0; total >= LARGE && i < SURG__SPARES; i++) {
-    header *h = ctx->spares[i];
-    if (!h || h->n < total || h->n - total > total / SPARE_SLACK) continue;
-    if (best && best->n <= h->n) continue;
-    best = h;
-    at = i;
-  }
-  if (!best) return NULL;
-  ctx->spares[at] = NULL;
-  ctx->spare_bytes -= best->n;
-  return best;
-}
-
 /* Counts `more` bytes against the limit. */
 static bool charge(surg_context *ctx, size_t more) {
   uint64_t total;
@@ -91,8 +37,6 @@ static bool charge(surg_context *ctx, size_t more) {
   }
   ctx->bytes = total;
   if (total > ctx->peak) ctx->peak = total;
-  for (size_t i = 0; i < SURG__SPARES && ctx->spare_bytes > ctx->peak - total; i++)
-    free_spare(ctx, i);
   return true;
 }
 
@@ -118,16 +62,8 @@ static void *allocate(surg_context *ctx, size_t n, bool clear) {
     ctx->alloc_status = SURG_ELIMIT;
     return NULL;
   }
-  if (fault(ctx)) return NULL;
-  header *h = clear ? NULL : take_spare(ctx, total);
-  if (h && charge(ctx, h->n)) return h + 1;
-  free(h);
-  if (!charge(ctx, total)) return NULL;
-  h = fresh(ctx, total, clear);
-  if (!h && ctx->spare_bytes > 0) {
-    surg__alloc_trim(ctx);
-    h = fresh(ctx, total, clear);
-  }
+  if (fault(ctx) || !charge(ctx, total)) return NULL;
+  header *h = fresh(ctx, total, clear);
   if (!h) {
     ctx->bytes -= total;
     ctx->alloc_status = SURG_ENOMEM;
@@ -178,7 +114,7 @@ void surg__free(surg_context *ctx, void *p) {
   header *h = (header *)p - 1;
   assert(ctx && ctx->bytes >= h->n);
   ctx->bytes -= h->n;
-  if (!keep_spare(ctx, h)) surg__heap(&ctx->config, h, 0);
+  surg__heap(&ctx->config, h, 0);
 }
 
 char *surg__strdup(surg_context *ctx, const char *s) {

@@ -61,7 +61,6 @@ void surg_model_free(surg_model *m) {
   surg__arena_free(&m->elems);
   surg__arena_free(&m->arena);
   surg__free(ctx, m);
-  surg__alloc_trim(ctx);
 }
 
 surg_context *surg_model_context(const surg_model *m) {

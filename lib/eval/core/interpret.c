@@ -442,7 +442,6 @@ surg_status surg__session_run(surg__session *session, surg_model *model, const s
   free_frame(&m, &f);
   surg__m_free_plans(&m);
   surg__arena_free(&m.arena);
-  surg__alloc_trim(m.ctx);
   return s;
 }
 

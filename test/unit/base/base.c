@@ -47,38 +47,6 @@ START_TEST(heap_counts_and_limits) {
 }
 END_TEST
 
-/* A freed large block serves the next allocation of its size, and keeping it never raises the
- * peak. */
-START_TEST(spare_blocks) {
-  surg_context *own = surg_context_new(NULL);
-  const size_t large = 16 << 20;
-  void *a = surg__alloc(own, large), *b = surg__alloc(own, large);
-  const uint64_t peak = surg__alloc_peak(own);
-  surg__free(own, a);
-  ck_assert_uint_eq(own->spare_bytes > 0, !SURG__SANITIZED);
-  void *c = surg__alloc(own, large - 100);
-  ck_assert(SURG__SANITIZED || c == a);
-  ck_assert_uint_eq(own->spare_bytes, 0);
-  surg__free(own, c);
-  void *d = surg__alloc(own, 2 * large); /* too large for the spare, which must go */
-  ck_assert_ptr_nonnull(d);
-  ck_assert_uint_le(own->bytes + own->spare_bytes, surg__alloc_peak(own));
-  ck_assert_uint_gt(surg__alloc_peak(own), peak);
-  for (size_t i = 0; i < 2 * SURG__SPARES; i++) {
-    void *p = surg__alloc(own, large + (i << 20));
-    ck_assert_ptr_nonnull(p);
-    memset(p, 1, large);
-    surg__free(own, p);
-    ck_assert_uint_le(own->bytes + own->spare_bytes, surg__alloc_peak(own));
-  }
-  surg__free(own, b);
-  surg__free(own, d);
-  surg__alloc_trim(own);
-  ck_assert_uint_eq(own->spare_bytes, 0);
-  surg_context_free(own);
-}
-END_TEST
-
 START_TEST(arena_marks) {
   surg__arena a;
   surg__arena_init(&a, ctx);
@@ -214,7 +182,6 @@ int main(void) {
   TCase *t = tcase_create("base");
   tcase_add_checked_fixture(t, setup, teardown);
   tcase_add_test(t, heap_counts_and_limits);
-  tcase_add_test(t, spare_blocks);
   tcase_add_test(t, arena_marks);
 #ifndef SURG_FAULT_INJECTION
   tcase_add_test(t, arena_keeps_one);
