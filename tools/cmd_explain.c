@@ -216,7 +216,7 @@ static void show_head(const surg_explanation *e) {
                                                   : "";
   printf("line %zu: %s (%s%s%s%s)\n", e->number, e->id, e->engine, e->versions ? " " : "",
          or_none(e->versions), when);
-  row("said", e->line);
+  row("message", e->line);
   if (e->op) row("op", e->op);
   if (e->node) row("node", e->node);
   if (e->value) row("value", e->value);

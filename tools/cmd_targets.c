@@ -63,7 +63,7 @@ static int list(surg_context *ctx, bool json) {
 /* --- one target --- */
 
 static const char *stated(int32_t s) {
-  return s == SURG_STATED_YES ? "taken" : s == SURG_STATED_NO ? "not taken" : "not said";
+  return s == SURG_STATED_YES ? "supported" : s == SURG_STATED_NO ? "not supported" : "not stated";
 }
 
 static void put_names(cli_text *b, const surg_target *t, bool unsupported) {
@@ -94,10 +94,10 @@ static void put_versions(cli_text *b, const surg_target *t) {
 }
 
 static void put_target(cli_text *b, const surg_target *t) {
-  static const char *const dynamic[] = {[SURG_OPEN_NOT_STATED] = "not said",
-                                        [SURG_OPEN_NONE] = "none taken",
+  static const char *const dynamic[] = {[SURG_OPEN_NOT_STATED] = "not stated",
+                                        [SURG_OPEN_NONE] = "not supported",
                                         [SURG_OPEN_BATCH] = "of the batch alone",
-                                        [SURG_OPEN_ALL] = "taken"};
+                                        [SURG_OPEN_ALL] = "supported"};
   _Static_assert(CLI_COUNT(dynamic) == SURG_OPEN_ALL + 1, "a text for each way");
   const char *title = surg_target_title(t), *note;
   surg_target_summary sum = {.size = sizeof sum};

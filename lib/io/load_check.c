@@ -75,7 +75,7 @@ static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s
     return surg__load_unclean(L, a->src.field_off, "E105", "%s has no such attribute", n->op_type);
   if (!surg__load_check_ref(L, n, a)) return false;
   if (def->kind == a->kind || a->ref) return true;
-  const bool go_on = surg__load_bad(L, a->src.field_off, "E116", "is of kind %s where %s takes %s",
+  const bool go_on = surg__load_bad(L, a->src.field_off, "E116", "is of kind %s; %s expects %s",
                                     kind_name(a->kind), n->op_type, kind_name(def->kind));
   surg__load_about(L, &(surg__defect){.attr = (surg_attr *)(uintptr_t)a});
   return go_on;
@@ -130,7 +130,7 @@ static bool check_norm_outputs(surg__loader *L, const surg_node *n) {
 static bool check_arity(surg__loader *L, const surg_node *n, const surg_schema *s) {
   uint64_t off = n->src.field_off;
   if (n->n_in < s->min_in || n->n_in > s->max_in) {
-    if (!surg__load_bad(L, off, "E115", "has %u inputs where %s takes %s%u", n->n_in, n->op_type,
+    if (!surg__load_bad(L, off, "E115", "has %u inputs; %s expects %s%u", n->n_in, n->op_type,
                         n->n_in < s->min_in ? "at least " : "at most ",
                         n->n_in < s->min_in ? s->min_in : s->max_in))
       return false;
@@ -227,7 +227,7 @@ static bool check_builtin(surg__loader *L, const surg_node *n) {
 static bool check_call(surg__loader *L, const surg_node *n) {
   const surg_function *f = n->function;
   if (n->n_in > f->body->n_in)
-    return surg__load_bad(L, n->src.field_off, "E128", "has %u inputs where the function takes %zu",
+    return surg__load_bad(L, n->src.field_off, "E128", "has %u inputs; the function expects %zu",
                           n->n_in, f->body->n_in);
   if (n->n_out > f->body->n_out)
     return surg__load_bad(L, n->src.field_off, "E128",

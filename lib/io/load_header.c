@@ -136,5 +136,5 @@ bool surg__load_check_interface(surg__loader *L, uint64_t off, const surg_type *
   return !tensor || t->has_rank ||
          surg__load_unclean(L, off, "E130",
                             "is a tensor without a shape; inputs and outputs of a "
-                            "model say their rank");
+                            "model declare their rank");
 }

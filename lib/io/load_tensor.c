@@ -101,7 +101,7 @@ static bool check_entries(surg__loader *L, const surg__field *f, const surg__ext
     const unsigned long long length = strtoull(v.p, &end, 10);
     if (is_key(&keys[i], "location") && memchr(v.p, '\\', v.n)) {
       *wrong = true;
-      if (!surg__load_bad(L, f->off, "E111", "external data %s: the location holds a backslash",
+      if (!surg__load_bad(L, f->off, "E111", "external data %s: the location contains a backslash",
                           location))
         return false;
     } else if (is_key(&keys[i], "length") && v.n && v.n < 20 && strspn(v.p, "0123456789") >= v.n &&

@@ -65,7 +65,7 @@ static surg_status need_graph(walk *w, const surg_graph *g, unsigned depth) {
 static surg_status check_attrs(const walk *w, const surg_node *n) {
   for (uint32_t i = 0; i < n->n_attr; i++)
     if (n->attrs[i]->ref)
-      return surg__node_error(n, SURG_EINVALID, "attribute %s stands for one of the function",
+      return surg__node_error(n, SURG_EINVALID, "attribute %s refers to one of the function",
                               surg__q(w->ctx, n->attrs[i]->name));
   return SURG_OK;
 }

@@ -209,7 +209,7 @@ static bool shape(reader *r, surg__custom_param *p) {
 static bool like(reader *r, surg__custom_param *p) {
   const char *kind = word(r, false, "'[' or 'like'");
   if (!kind) return false;
-  if (strcmp(kind, "like") != 0) return bad(r, "'[' or 'like' should stand here");
+  if (strcmp(kind, "like") != 0) return bad(r, "expected '[' or 'like'");
   const char *name = word(r, false, "the name of an input");
   if (!name) return false;
   for (p->like = 0; p->like < r->inputs.count; p->like++)

@@ -9,7 +9,7 @@
 size_t surg_target_span(int64_t low, int64_t high, char *out, size_t room) {
   int n = 0;
   if (low == INT64_MIN && high == INT64_MAX)
-    n = snprintf(out, room, "not said");
+    n = snprintf(out, room, "not stated");
   else if (low == INT64_MIN)
     n = snprintf(out, room, "up to %lld", (long long)high);
   else if (high == INT64_MAX)

@@ -618,7 +618,7 @@ static bool read_target(reader *r, const json_t *j) {
                *own = json_object_get(j, "own");
   if (base && !read_inherit(r, base)) return false;
   if (own && !read_own(r, own)) return false;
-  r->source = source ? text_of(r, source, "source") : "not said";
+  r->source = source ? text_of(r, source, "source") : "not stated";
   r->t->source = r->source;
   if (!r->source) return false;
   json_object_foreach((json_t *)(uintptr_t)j, key, v) if (!read_key(r, key, v)) return false;

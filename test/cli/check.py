@@ -31,7 +31,7 @@ ROWS = [
      HEAD + 'g (float[2] x) => (float[2] y) { y = Cast (x) }'),
     ('E110', r'\(Relu\).input\[0\] "z": not defined',
      HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (z) }'),
-    ('E115', r'\(Relu\): has 2 inputs where Relu takes at most 1',
+    ('E115', r'\(Relu\): has 2 inputs; Relu expects at most 1',
      HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (x, x) }'),
     ('E201', r'\(Not\): input 0 "x" is tensor\(float\); Not-1 accepts tensor\(bool\) as X',
      HEAD + 'g (float[2] x) => (bool[2] y) { y = Not (x) }'),

@@ -20,6 +20,9 @@ README_LINES = 150  # what a newcomer reads
 GENERATED = ('substitutions.md', 'target-table.md', 'commands.md')
 LEFT = pathlib.Path(__file__).with_name('style_left.txt')
 STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+# Keys of target files and of JSON output, names of parts of a cut and of a function of the rule
+# language: interfaces, no text to read.
+KEYS = re.compile(r'^(says|said|taken|behind|take|take\(.*\))$|\\"\w+\\":')
 CHARACTER = re.compile(r"'(?:[^'\\\n]|\\.)'")
 
 
@@ -57,7 +60,7 @@ def strings(text):
     for number, line in enumerate(text.split('\n'), 1):
         if not line.lstrip().startswith('#include'):
             for m in STRING.finditer(line):
-                yield number, m.group(1), line
+                yield number, KEYS.sub('', m.group(1)), line
 
 
 def quoted(text):

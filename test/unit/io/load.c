@@ -205,15 +205,15 @@ START_TEST(control_flow_has_its_bodies) {
 END_TEST
 
 START_TEST(operators_are_checked) {
-  refused(one(mb_node("Relu", "x x", "y")), "2 inputs where Relu takes at most 1");
-  refused(one(mb_node("Add", "x", "y")), "1 inputs where Add takes at least 2");
+  refused(one(mb_node("Relu", "x x", "y")), "2 inputs; Relu expects at most 1");
+  refused(one(mb_node("Add", "x", "y")), "1 inputs; Add expects at least 2");
   refused(one(mb_node("Add", "x -", "y")), "input 1 \"B\" of Add is absent");
   refused(one(mb_node("Cast", "x", "y")), "no attribute \"to\"");
   refused(one(mb_node("", "x", "y")), "no op_type");
   refused(one(mb_node("Constant", "", "y")), "0 values instead of one");
   wire n = mb_node("Transpose", "x", "y");
   mb_attr_int(&n, "perm", 1);
-  refused(one(n), "attribute[0] \"perm\": is of kind int where Transpose takes ints");
+  refused(one(n), "attribute[0] \"perm\": is of kind int; Transpose expects ints");
   n = mb_node("LeakyRelu", "x", "y");
   wire a = {0};
   wire_str(&a, 1, "alpha");
@@ -325,7 +325,7 @@ START_TEST(functions_are_read) {
   refused(w, "function[1] \"d.F0\"");
   w = one(mb_node_in("d", "F", "x x", "y"));
   wire_message(&w, 25, function("F", mb_node("Neg", "a", "b")));
-  refused(w, "2 inputs where the function takes 1");
+  refused(w, "2 inputs; the function expects 1");
 }
 END_TEST
 
