@@ -40,6 +40,7 @@ static void put_conditions(surg__buf *b, const surg__tfact *f) {
   for (size_t i = 0; i < f->iota.n; i++) surg__buf_printf(b, "%s 0, 1, 2, ...; ", f->iota.items[i]);
   for (size_t i = 0; i < f->halves.n; i++)
     surg__buf_printf(b, "equal halves of %s; ", f->halves.items[i]);
+  for (size_t i = 0; i < f->odd.n; i++) surg__buf_printf(b, "odd %s; ", f->odd.items[i]);
   if (f->folds) surg__buf_puts(b, "what is computed from constants counts as constant; ");
   if (f->plain_equation) surg__buf_puts(b, "no ellipsis, no label twice in one operand; ");
   if (f->branch_ranks) surg__buf_puts(b, "outputs of the branches of one rank; ");

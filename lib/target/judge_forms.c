@@ -90,6 +90,21 @@ static bool fits_iota(surg__judge *j) {
   return true;
 }
 
+static bool fits_odd(surg__judge *j) {
+  for (size_t i = 0; i < j->f->odd.n; i++) {
+    const char *name = j->f->odd.items[i];
+    const int64_t *list;
+    int64_t one;
+    size_t n;
+    if (!ints_of(j, name, &list, &n, &one)) not_known(j, name);
+    for (size_t k = 0; k < n; k++)
+      if (list[k] % 2 == 0)
+        return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                                   "%s must be odd and is %lld", name, (long long)list[k]);
+  }
+  return true;
+}
+
 /* Checks attributes with two halves: values for the start and end of each axis (pads), or for the
  * two directions of an RNN, must be equal. */
 static bool fits_halves(surg__judge *j) {
@@ -135,9 +150,9 @@ static bool fits_equation(surg__judge *j) {
     if (c == ',') memset(used, 0, sizeof used);
     if (c == ',' || c == ' ') continue;
     if (c == '.' || used[c])
-      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
-                                 c == '.' ? "equation has an ellipsis"
-                                          : "equation repeats a label in one operand");
+      return !surg__judge_object(
+          j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+          c == '.' ? "equation has an ellipsis" : "equation repeats a label in one operand");
     used[c] = true;
   }
   return true;
@@ -243,6 +258,6 @@ static bool fits_branches(surg__judge *j) {
 }
 
 bool surg__judge_forms(surg__judge *j) {
-  return fits_each(j) && fits_counts(j) && fits_iota(j) && fits_halves(j) && fits_equation(j) &&
-         fits_branches(j) && fits_distinct(j) && fits_still(j);
+  return fits_each(j) && fits_counts(j) && fits_iota(j) && fits_odd(j) && fits_halves(j) &&
+         fits_equation(j) && fits_branches(j) && fits_distinct(j) && fits_still(j);
 }

@@ -232,7 +232,8 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
                {"written", SURG__N_ATTR, &f->written},
                {"unwritten", SURG__N_ATTR, &f->unwritten},
                {"iota", SURG__N_ATTR, &f->iota},
-               {"halves", SURG__N_ATTR, &f->halves}};
+               {"halves", SURG__N_ATTR, &f->halves},
+               {"odd", SURG__N_ATTR, &f->odd}};
   const struct {
     const char *key;
     unsigned kinds;

@@ -89,6 +89,7 @@ typedef struct surg__tfact {
   surg__tlist row;             /* constant inputs whose elements must be consecutive integers */
   surg__tlist iota;            /* attributes whose elements must be 0, 1, 2, ... */
   surg__tlist halves;          /* attributes whose two halves must be equal */
+  surg__tlist odd;             /* attributes whose elements must be odd */
   /* Attributes that must be, or must not be, present in the node, even with their default value. */
   surg__tlist written, unwritten;
   const char *says;   /* a limit as prose, which is not checked; for `refused`: the reason */
