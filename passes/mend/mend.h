@@ -19,6 +19,7 @@ typedef struct mending {
   size_t remain; /* errors of the checker in the result */
   size_t open;   /* in the last round: defects with which the model cannot be written */
   size_t tried;  /* attribute values tried so far */
+  bool declared_inputs; /* an undefined value became an input of its declared type */
 } mending;
 
 /* Whether a repair of the class may be made: it has consent, and --rewrite-limit is not reached.

@@ -97,12 +97,18 @@ static bool repeated(mending *k) {
   surg_check_counts counts = {.size = sizeof counts};
   if (k->changed) return true; /* a check is a walk of the model: only after other repairs */
   if (surg_check(k->m, 1, hear, &found, &counts) != SURG_OK) return false;
-  if (!found || !mend_may(k, SURG_EXACT)) return true;
+  /* A second description of a value that became an input of the first one's type is as good. */
+  const surg_exactness class = k->declared_inputs ? SURG_APPROX : SURG_EXACT;
+  if (found && !mend_allows(k, class))
+    mend_leaves(k, NULL,
+                "value_info has two types for a value, and a value became an input of the type "
+                "there; with --allow approx the first one counts");
+  if (!found || !mend_may(k, class)) return true;
   size_t n = 0;
   for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
     n += surg_graph_drop_strays(g);
   if (n)
-    mend_did(k, NULL, SURG_EXACT,
+    mend_did(k, NULL, class,
              "%zu description%s in value_info of values that are described elsewhere: removed", n,
              n == 1 ? "" : "s");
   return true;

@@ -154,6 +154,7 @@ static bool inputs(mending *k) {
     }
     if (!type || !mend_may(k, guessed ? SURG_APPROX : SURG_EXACT)) continue;
     if (surg_value_become_input(v, type) != SURG_OK) return false;
+    k->declared_inputs = k->declared_inputs || !guessed;
     mend_did(k, NULL, guessed ? SURG_APPROX : SURG_EXACT,
              "'%.100s', which nothing defines, is an input", surg_value_name(v));
   }
