@@ -157,7 +157,7 @@ SURG_EXPORT surg_status surg_inputs_get(const surg_inputs *in, size_t i, surg_ar
 /* Whether the last run made values up. */
 SURG_EXPORT bool surg_inputs_made(const surg_inputs *in);
 /* "DIR/STEM_i.pb" or "DIR/STEM_i.npy", whichever exists: the i-th file of a folder of test data, to
- * free with surg_context_free_bytes. SURG_ENOTFOUND: neither exists. */
+ * free with surg_context_free_bytes. SURG_ENOTFOUND: neither exists; SURG_EIO, reported. */
 SURG_EXPORT surg_status surg_data_file(surg_context *ctx, const char *dir, const char *stem,
                                        size_t i, char **path);
 /* Whether a folder has only files STEM_i of the first n of a model; SURG_EINVALID, reported: it has

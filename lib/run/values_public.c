@@ -13,7 +13,7 @@
 
 surg_status surg__array_handle(surg_context *ctx, const surg__array *a, surg_array **out) {
   *out = surg__calloc(ctx, 1, sizeof **out);
-  if (!*out) return surg__alloc_status(ctx);
+  if (!*out) return surg__oom(ctx, NULL);
   (*out)->ctx = ctx;
   (*out)->a = surg__array_ref(a);
   return SURG_OK;

@@ -172,7 +172,7 @@ BAD = [
     ('erased', RUN, r'in\.onnxtxt: error: .*was erased\n' + BAD_PASS + INVALID_CALL),
     ('model:SELF', RUN, r'in\.onnxtxt: error: graph\.node\[0\] \(Abs\): value "a" cannot be an input '
                         r'here: it is computed from this node\n' + BAD_PASS + INVALID_CALL),
-    ('model:ARITY', RUN, BROKEN + r'graph\.node\[0\] \(Abs\): has 2 inputs where Abs takes at most 1 '
+    ('model:ARITY', RUN, BROKEN + r'graph\.node\[0\] \(Abs\): has 2 inputs; Abs expects at most 1 '
                          r'\[E115\]'),
     ('model:ATTRIBUTE', RUN, BROKEN + r'graph\.node\[0\] \(Abs\): Abs has no such attribute '
                              r'\[E105\]'),
