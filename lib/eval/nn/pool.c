@@ -107,7 +107,8 @@ static surg__kstatus run_positions(pool *p) {
 /* Adds the elements of one tap to the results of their positions. In a MaxPool NaN stays. */
 static void join(const pool *p, const double *v, double *acc, uint32_t n) {
   if (is_max(p->k->op)) {
-    for (uint32_t i = 0; i < n; ++i) acc[i] = (acc[i] >= v[i]) | (acc[i] != acc[i]) ? acc[i] : v[i];
+    for (uint32_t i = 0; i < n; ++i)
+      acc[i] = ((acc[i] >= v[i]) | (acc[i] != acc[i])) ? acc[i] : v[i];
   } else if (is_average(p->k->op)) {
     for (uint32_t i = 0; i < n; ++i) acc[i] += v[i];
   } else {
