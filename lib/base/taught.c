@@ -11,8 +11,9 @@ struct surg__taught *surg__taught(surg_context *ctx) {
   return ctx->taught;
 }
 
-static void free_texts(surg_context *ctx, surg__taught_text *items, size_t n) {
-  for (size_t i = 0; i < n; i++) {
+/* Frees items[from..n); without items both are 0. */
+static void free_texts(surg_context *ctx, surg__taught_text *items, size_t from, size_t n) {
+  for (size_t i = from; i < n; i++) {
     surg__free(ctx, items[i].name);
     surg__free(ctx, items[i].text);
   }
@@ -23,8 +24,8 @@ void surg__taught_cut(surg_context *ctx, size_t operators, size_t targets, size_
   if (!t) return;
   assert(operators <= t->operators.count);
   assert(targets <= t->targets.count && messages <= t->messages.count);
-  free_texts(ctx, t->targets.items + targets, t->targets.count - targets);
-  free_texts(ctx, t->messages.items + messages, t->messages.count - messages);
+  free_texts(ctx, t->targets.items, targets, t->targets.count);
+  free_texts(ctx, t->messages.items, messages, t->messages.count);
   t->operators.count = operators;
   t->targets.count = targets;
   t->messages.count = messages;
@@ -33,8 +34,8 @@ void surg__taught_cut(surg_context *ctx, size_t operators, size_t targets, size_
 void surg__taught_free(surg_context *ctx) {
   struct surg__taught *t = ctx->taught;
   if (!t) return;
-  free_texts(ctx, t->targets.items, t->targets.count);
-  free_texts(ctx, t->messages.items, t->messages.count);
+  free_texts(ctx, t->targets.items, 0, t->targets.count);
+  free_texts(ctx, t->messages.items, 0, t->messages.count);
   surg__vec_free(ctx, &t->targets);
   surg__vec_free(ctx, &t->messages);
   surg__vec_free(ctx, &t->operators);
