@@ -180,6 +180,18 @@ static int take(void *user, int o, char *arg) {
   }
 }
 
+static int with_context(reduction *r, const cli_common *common, char **files) {
+  cli_stop_on_signals();
+  r->limits.cancel = cli_interrupted;
+  r->told = cli_context(common);
+  if (!r->told) return EXIT_LIMIT;
+  int code = cli_exit_code(surg_command_new(r->told, r->test, &r->limits, &r->command));
+  if (code == EXIT_DONE) code = run(r, common, files);
+  surg_command_free(r->command);
+  surg_context_free(r->told);
+  return code;
+}
+
 int cmd_reduce(int argc, char **argv) {
   static const struct option options[] = {
       {"test", required_argument, NULL, OPT_TEST},
@@ -195,16 +207,10 @@ int cmd_reduce(int argc, char **argv) {
   const cli_command command = {options, NULL, help, take, &r, &common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   r.quiet = common.quiet;
-  if (!r.test) return cli_usage("reduce needs --test CMD");
-  if (argc - optind != 2) return cli_usage("reduce expects IN and OUT");
-  if (cli_check_folder(argv[optind + 1]) != EXIT_DONE) return EXIT_IO;
-  cli_stop_on_signals();
-  r.limits.cancel = cli_interrupted;
-  r.told = cli_context(&common);
-  if (!r.told) return EXIT_LIMIT;
-  code = cli_exit_code(surg_command_new(r.told, r.test, &r.limits, &r.command));
-  if (code == EXIT_DONE) code = run(&r, &common, argv + optind);
-  surg_command_free(r.command);
-  surg_context_free(r.told);
+  code = !r.test              ? cli_usage("reduce needs --test CMD")
+         : argc - optind != 2 ? cli_usage("reduce expects IN and OUT")
+                              : cli_check_folder(argv[optind + 1]);
+  if (code == EXIT_DONE) code = with_context(&r, &common, argv + optind);
+  cli_fixed_free(&r.fixed);
   return code;
 }

@@ -458,6 +458,24 @@ static int take(void *user, int o, char *arg) {
   }
 }
 
+static int check_use(const repairing *r, int files) {
+  if (!r->target_name && !r->importer && (r->check || r->dims.n || r->fixed.shapes.n))
+    return cli_usage("--check, --dim and --input-shape need --target T or --until CMD");
+  if (files != 2 && !(r->dry_run && files == 1))
+    return cli_usage("repair expects a model and an output file: `repair --target T IN OUT`");
+  return EXIT_DONE;
+}
+
+static int repair(repairing *r) {
+  r->ctx = cli_context(&r->common);
+  r->quiet = r->ctx ? quiet_context(&r->common) : NULL;
+  if (!r->quiet || !surg_context_passes(r->ctx)) return EXIT_LIMIT;
+  int code = take_shapes(r);
+  if (code == EXIT_DONE) code = r->importer ? run_until(r) : r->target_name ? run(r) : mend_only(r);
+  surg_repair_free(r->found);
+  return code;
+}
+
 int cmd_repair(int argc, char **argv) {
   static const struct option options[] = {
       {"target", required_argument, NULL, OPT_TARGET},
@@ -481,22 +499,13 @@ int cmd_repair(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  if (!r.target_name && (r.importer == NULL) && (r.check || r.dims.n || r.fixed.shapes.n))
-    return cli_usage("--check, --dim and --input-shape need --target T or --until CMD");
-  if (argc - optind != (r.dry_run ? 1 : 2) && argc - optind != 2)
-    return cli_usage("repair expects a model and an output file: `repair --target T IN OUT`");
-  r.in = argv[optind];
-  r.out = argv[optind + 1];
-  if (!r.dry_run && cli_check_folder(r.out) != EXIT_DONE) return EXIT_IO;
-  r.ctx = cli_context(&r.common);
-  r.quiet = r.ctx ? quiet_context(&r.common) : NULL;
-  code = EXIT_LIMIT;
-  if (r.quiet && surg_context_passes(r.ctx)) {
-    code = take_shapes(&r);
-    if (code == EXIT_DONE)
-      code = r.importer ? run_until(&r) : r.target_name ? run(&r) : mend_only(&r);
-    surg_repair_free(r.found);
+  code = check_use(&r, argc - optind);
+  if (code == EXIT_DONE) {
+    r.in = argv[optind];
+    r.out = argv[optind + 1];
+    code = r.dry_run ? EXIT_DONE : cli_check_folder(r.out);
   }
+  if (code == EXIT_DONE) code = repair(&r);
   cli_dims_free(&r.dims);
   cli_fixed_free(&r.fixed);
   cli_fixed_free_names(&r.names);

@@ -75,7 +75,7 @@ static bool fill(surg_context *ctx, surg__taught_text *out, const char *name, co
                  size_t n) {
   *out = (surg__taught_text){copy(ctx, name, strlen(name)), copy(ctx, text, n), n};
   if (out->name && out->text) return true;
-  free_texts(ctx, out, 1);
+  free_texts(ctx, out, 0, 1);
   return false;
 }
 
@@ -86,7 +86,7 @@ surg_status surg__taught_target_add(surg_context *ctx, const char *name, const c
   if (!t) return surg__alloc_status(ctx);
   if (!fill(ctx, &one, name, text, n)) return surg__oom(ctx, name);
   if (surg__vec_push(ctx, &t->targets, one)) return SURG_OK;
-  free_texts(ctx, &one, 1);
+  free_texts(ctx, &one, 0, 1);
   return surg__oom(ctx, name);
 }
 
@@ -97,6 +97,6 @@ surg_status surg__taught_messages_add(surg_context *ctx, const char *name, const
   if (!t) return surg__alloc_status(ctx);
   if (!fill(ctx, &one, name, text, n)) return surg__oom(ctx, name);
   if (surg__vec_push(ctx, &t->messages, one)) return SURG_OK;
-  free_texts(ctx, &one, 1);
+  free_texts(ctx, &one, 0, 1);
   return surg__oom(ctx, name);
 }
