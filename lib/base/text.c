@@ -89,7 +89,7 @@ static size_t escaped(uint8_t c, char out[5]) {
   return (size_t)(word ? snprintf(out, 5, "%s", word) : snprintf(out, 5, "\\x%02x", c));
 }
 
-/* The next piece of the escaped text: its length, and in *used the bytes of p that it stands for.
+/* The next piece of the escaped text: its length, and in *used the number of bytes of p it shows.
  * *piece points into p or to `room`. */
 static size_t next_piece(const uint8_t *p, size_t n, char room[5], const char **piece,
                          size_t *used) {

@@ -92,7 +92,8 @@ static void mark(surg_node *n, bool faulty) {
   n->types_stale = true;
 }
 
-/* Lets nodes whose only error is the missing import have a schema, or takes it from them again. */
+/* With `faulty` false, nodes whose only error is the missing import get a schema, so that they can
+ * be judged; with true they are as they were loaded. */
 static void mark_unimported(surg_model *m, bool faulty) {
   for (size_t i = 0; i < m->defects.count; i++) {
     const surg__defect *d = &m->defects.items[i];
