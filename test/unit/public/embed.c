@@ -58,7 +58,7 @@ START_TEST(bad_text_leaves_the_model) {
 END_TEST
 
 START_TEST(a_failing_pass_takes_the_model) {
-  ck_assert_int_eq(surg_model_run(&model, "outputs{keep=nobody}"), SURG_EUSAGE);
+  ck_assert_int_eq(surg_model_run(&model, "outputs{keep=missing}"), SURG_EUSAGE);
   ck_assert_ptr_null(model);
 }
 END_TEST
@@ -102,7 +102,7 @@ START_TEST(passes_and_presets_are_listed) {
   const surg_pass *first = surg_registry_pass(r, 0);
   ck_assert_ptr_eq(surg_registry_find(r, first->name), first);
   ck_assert_ptr_null(surg_registry_plugin_of(r, first));
-  ck_assert_ptr_null(surg_registry_find(r, "nobody"));
+  ck_assert_ptr_null(surg_registry_find(r, "missing"));
   ck_assert_ptr_null(surg_registry_find(NULL, "prune"));
   ck_assert_int_eq(surg_registry_preset(r, 0, &preset), SURG_OK);
   ck_assert_int_eq(surg_registry_preset(r, 1000, &preset), SURG_ENOTFOUND);

@@ -124,7 +124,7 @@ START_TEST(runs_fail) {
   ck_assert_int_eq(surg_run_print(NULL, true, &(char *){NULL}), SURG_EUSAGE);
   ck_assert_ptr_null(surg_run_note(NULL, 0, 0));
   surg_run_report_free(NULL);
-  ck_assert_int_eq(surg_run(&model, "outputs{keep=nobody}", NULL, &r), SURG_EUSAGE);
+  ck_assert_int_eq(surg_run(&model, "outputs{keep=missing}", NULL, &r), SURG_EUSAGE);
   ck_assert_ptr_null(model);
   ck_assert_int_eq(surg_run_get(r, &all), SURG_OK);
   ck_assert_str_eq(all.failed, "outputs");
