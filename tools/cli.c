@@ -5,12 +5,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <onnxsurg/check.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/os.h"
+#include "base/os_program.h"
 
 int cli_worse(int a, int b) {
   if (a == EXIT_UNKNOWN) return b == EXIT_DONE ? a : b;
@@ -253,16 +253,15 @@ void cli_print_json(json_t *j) {
 }
 
 const char *cli_base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
+  return surg__os_base_name(path);
 }
 
 int cli_check_folder(const char *path) {
   size_t n = (size_t)(cli_base_name(path) - path);
-  struct stat st;
+  surg__stat st;
   char *folder = n ? strndup(path, n > 1 ? n - 1 : n) : NULL;
   int code = EXIT_DONE;
-  if (folder && stat(folder, &st) != 0 && errno == ENOENT) {
+  if (folder && surg__os_stat(folder, &st) == ENOENT) {
     cli_put(stderr, path);
     fprintf(stderr, ": error: its folder is not there; make it with `mkdir -p ");
     cli_put(stderr, folder);
@@ -274,9 +273,9 @@ int cli_check_folder(const char *path) {
 }
 
 int cli_need_folder(const char *dir, const char *option, bool make) {
-  struct stat st;
-  const int why = stat(dir, &st) == 0 ? 0 : errno;
-  if (!why && S_ISDIR(st.st_mode)) return EXIT_DONE;
+  surg__stat st;
+  const int why = surg__os_stat(dir, &st);
+  if (!why && st.directory) return EXIT_DONE;
   cli_put(stderr, dir);
   fprintf(stderr, ": error: %s", why ? strerror(why) : "is no folder");
   if (option) fprintf(stderr, " (%s)", option);
@@ -296,8 +295,7 @@ static int write_error(int last) {
   static const int of_writes[] = {ENOSPC, EDQUOT, EFBIG, EIO, EPIPE, EBADF};
   for (size_t i = 0; i < CLI_COUNT(of_writes); i++)
     if (last == of_writes[i]) return last;
-  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-  return poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP) ? EPIPE : EIO;
+  return surg__os_pipe_broken(fileno(stdout)) ? EPIPE : EIO;
 }
 
 int cli_flush(int code) {

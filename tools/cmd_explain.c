@@ -4,7 +4,9 @@
 #include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/os.h"
+#include "base/os_program.h"
 
 #include "check_target.h"
 #include "explain.h"
@@ -43,10 +45,11 @@ typedef struct explaining {
 /* --- shared with repair and doctor --- */
 
 int explain_text(const char *argument, char **text, size_t *n) {
-  const bool file = !strcmp(argument, "-") || access(argument, F_OK) == 0;
+  const bool file = !strcmp(argument, "-") || surg__os_exists(argument);
   int code = EXIT_DONE;
   if (file)
-    code = cli_read_text(strcmp(argument, "-") ? argument : "/dev/stdin", MESSAGE_BYTES, text, n);
+    code = cli_read_text(strcmp(argument, "-") ? argument : surg__os_input_path(), MESSAGE_BYTES,
+                         text, n);
   if (!file && !(*text = strdup(argument))) code = cli_no_memory();
   if (code != EXIT_DONE) return code;
   if (!file) *n = strlen(*text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg info IN`: summarizes a model as a page of text or as JSON. */
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os.h"
 #include "check_target.h"
 #include "info.h"
 
@@ -51,13 +51,13 @@ static surg_status gather(info_facts *f) {
 /* Summarizes one model. `title`: print its name first. */
 static int inform(surg_context *ctx, const request *r, const char *path, bool title) {
   info_facts f = {.ctx = ctx, .path = path, .target = r->target};
-  struct stat st;
+  surg__stat st;
   surg_context_clear_error(ctx);
   surg_load_options lenient = r->common.load;
   lenient.policy = SURG_LOAD_LENIENT;
   lenient.inspect = true;
   surg_status s = surg_model_load(ctx, path, &lenient, &f.m);
-  if (stat(path, &st) == 0 && S_ISREG(st.st_mode)) f.bytes = (uint64_t)st.st_size;
+  if (surg__os_stat(path, &st) == 0 && st.regular) f.bytes = st.size;
   if (s == SURG_OK) s = assume(f.m, r);
   if (s == SURG_OK) s = gather(&f);
   if (s == SURG_OK && r->common.json) {

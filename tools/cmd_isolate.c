@@ -4,8 +4,8 @@
 #include <onnxsurg/isolate.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include "base/os.h"
 
 #include "run_cli.h"
 
@@ -69,8 +69,8 @@ static int make_folder(job *j) {
   j->path = malloc(j->room);
   if (!j->folder || !j->path) return cli_no_memory();
   snprintf(j->folder, n, "%.*s" SET, (int)dir, j->out);
-  if (mkdir(j->folder, 0777) == 0) return EXIT_DONE;
-  const int why = errno;
+  const int why = surg__os_make_folder(j->folder);
+  if (!why) return EXIT_DONE;
   cli_put(stderr, j->folder);
   fprintf(stderr, ": error: %s\n",
           why == EEXIST ? "is there already: give OUT a folder of its own" : strerror(why));
@@ -87,9 +87,9 @@ static int write_data(const job *j, const surg_isolated *x, const surg_isolated_
 
 /* Deletes incomplete test data, and the folder, which would make the next attempt fail. */
 static void remove_data(const job *j, const surg_isolated_summary *r) {
-  for (size_t i = 0; i < r->inputs; i++) unlink(file_of(j, "input", i));
-  for (size_t i = 0; i < r->outputs; i++) unlink(file_of(j, "output", i));
-  rmdir(j->folder);
+  for (size_t i = 0; i < r->inputs; i++) surg__os_unlink(file_of(j, "input", i));
+  for (size_t i = 0; i < r->outputs; i++) surg__os_unlink(file_of(j, "output", i));
+  surg__os_remove_folder(j->folder);
 }
 
 /* Writes the model and the test data. On failure all test data is deleted. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "cli.h"
 #include "run_cli.h"
 
@@ -101,7 +102,7 @@ static int run(job *j) {
 
 static int open_all(job *j) {
   surg_status s = j->inherit ? surg_target_open(j->ctx, j->inherit, &j->target) : SURG_OK;
-  if (s == SURG_OK && j->log_name && !(j->log = fopen(j->log_name, "w"))) {
+  if (s == SURG_OK && j->log_name && !(j->log = surg__os_fopen(j->log_name, "w"))) {
     fprintf(stderr, "onnxsurg: error: --log: %s\n", strerror(errno));
     return EXIT_IO;
   }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg reduce --test CMD IN OUT`: finds a small part of the model for which CMD still exits
  * with the same code as for IN. */
-#include <errno.h>
-#include <limits.h>
 #include <onnxsurg/command.h>
 #include <onnxsurg/reduce.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/os.h"
+#include "base/os_program.h"
 
 #include "cli.h"
 
 #define TEST_SECONDS 60
+#define PATH_BYTES 4096u
 
 static const char help[] =
     "usage: onnxsurg reduce --test CMD [OPTION...] IN OUT\n"
@@ -81,11 +82,12 @@ static bool test(void *user, surg_model *m) {
 
 static void progress(void *user, size_t nodes, size_t tests) {
   const reduction *r = user;
-  if (!r->quiet && isatty(STDERR_FILENO)) fprintf(stderr, "\r%zu nodes, %zu tests  ", nodes, tests);
+  if (!r->quiet && surg__os_is_terminal(fileno(stderr)))
+    fprintf(stderr, "\r%zu nodes, %zu tests  ", nodes, tests);
 }
 
 static void tell(const reduction *r, const cli_common *common, const surg_reduce_report *done) {
-  const bool terminal = !r->quiet && isatty(STDERR_FILENO);
+  const bool terminal = !r->quiet && surg__os_is_terminal(fileno(stderr));
   if (terminal) fputs("\r\033[K", stderr);
   if (done->stopped && !r->quiet)
     fprintf(stderr, "onnxsurg: note: stopped; OUT is the smallest model so far\n");
@@ -131,24 +133,24 @@ static void swallow(void *user, surg_severity severity, const char *line) {
 
 static int run(reduction *r, const cli_common *common, char **args) {
   surg_config config = {.size = sizeof config, .diag = swallow, .max_memory = common->max_memory};
-  char folder[PATH_MAX - 32], path[PATH_MAX];
-  const char *temp = getenv("TMPDIR");
-  snprintf(folder, sizeof folder, "%.4000s/onnxsurg-reduce-XXXXXX", temp && *temp ? temp : "/tmp");
+  char folder[PATH_BYTES - 32], path[PATH_BYTES];
   r->ctx = surg_context_new(&config);
   if (!r->ctx) return cli_no_memory();
   int code = cli_schemas(r->ctx, common) == EXIT_DONE ? EXIT_DONE : EXIT_USAGE;
-  if (code == EXIT_DONE && !mkdtemp(folder)) {
-    fprintf(stderr, "onnxsurg: error: no temporary folder in $TMPDIR: %s\n", strerror(errno));
+  const int e =
+      code == EXIT_DONE ? surg__os_temp_folder("onnxsurg-reduce", folder, sizeof folder) : 0;
+  if (e) {
+    fprintf(stderr, "onnxsurg: error: no temporary folder in $TMPDIR: %s\n", strerror(e));
     code = EXIT_IO;
   }
   if (code == EXIT_DONE) {
     snprintf(path, sizeof path, "%s/candidate.onnx", folder);
     r->candidate = path;
     code = reduce(r, common, args);
-    unlink(path);
+    surg__os_unlink(path);
     snprintf(path, sizeof path, "%s/candidate.onnx.data", folder);
-    unlink(path);
-    rmdir(folder);
+    surg__os_unlink(path);
+    surg__os_remove_folder(folder);
   }
   surg_context_free(r->ctx);
   return cli_flush(code);

@@ -5,15 +5,15 @@
 #include <onnxsurg/info.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
+#include "base/os.h"
 #include "surgery.h"
 
 #define DEFAULT_PIPELINE "simplify"
 
 static uint64_t file_bytes(const char *path) {
-  struct stat st;
-  return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
+  surg__stat st;
+  return surg__os_stat(path, &st) == 0 && st.regular ? st.size : 0;
 }
 
 static void print_model(void *user, const char *pass, surg_model *m) {

@@ -5,13 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+
+#include "base/os.h"
 
 /* Reads all of standard input or a pipe, which cannot be read twice. Returns NULL after printing
  * an error. */
 static char *slurp(const cli_common *c, const char *path, size_t *n, int *code) {
   const uint64_t most = c->max_memory ? c->max_memory : UINT64_C(2) << 30;
-  FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+  FILE *f = strcmp(path, "-") == 0 ? stdin : surg__os_fopen(path, "r");
   char *p = NULL;
   size_t capacity = 0;
   int bad = f ? 0 : errno;
@@ -40,8 +41,8 @@ static char *slurp(const cli_common *c, const char *path, size_t *n, int *code) 
 }
 
 int file_bytes_read(file_bytes *b, const cli_common *common, const char *path) {
-  struct stat st;
-  const bool once = strcmp(path, "-") == 0 || (stat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+  surg__stat st;
+  const bool once = strcmp(path, "-") == 0 || (surg__os_stat(path, &st) == 0 && st.fifo);
   int code = EXIT_DONE;
   if (once) b->p = slurp(common, path, &b->n, &code);
   return code;

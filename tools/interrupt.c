@@ -2,20 +2,17 @@
 /* Ctrl-C handling for commands that run programs of the user. */
 #include <signal.h>
 
+#include "base/os_program.h"
 #include "cli.h"
 
 static volatile sig_atomic_t interrupted;
 
-static void interrupt(int signal) {
-  (void)signal;
+static void interrupt(void) {
   interrupted = 1;
 }
 
 void cli_stop_on_signals(void) {
-  const struct sigaction action = {.sa_handler = interrupt,
-                                   .sa_flags = SA_RESTART | (int)SA_RESETHAND};
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  surg__os_on_stop(interrupt);
 }
 
 bool cli_interrupted(void *user) {

@@ -1,16 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The entry point: selects the command, and turns fatal signals into errors. */
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/os.h"
+#include "base/os_program.h"
 #include "cli.h"
-
-#ifndef __EMSCRIPTEN__
-#include <pthread.h>
-#endif
 
 #define STACK_PER_LEVEL (64u << 10) /* bytes of stack per nesting level of graphs */
 
@@ -45,18 +40,17 @@ static bool put_plugin(char *line, size_t room) {
 static void blame(const char *plugin, const char *what) {
   static const char start[] = "onnxsurg: error: ", end[] = "; nothing is written\n";
   const char *const parts[] = {start, plugin, " ", what, end};
-  for (size_t i = 0; i < CLI_COUNT(parts); i++)
-    if (write(STDERR_FILENO, parts[i], strlen(parts[i])) < 0) break;
-  _exit(EXIT_INTERNAL);
+  for (size_t i = 0; i < CLI_COUNT(parts); i++) surg__os_say(parts[i], strlen(parts[i]));
+  surg__os_exit(EXIT_INTERNAL);
 }
 
-static const char *signal_text(int signal) {
-  switch (signal) {
-    case SIGABRT:
+static const char *fault_text(surg__os_fault fault) {
+  switch (fault) {
+    case SURG__FAULT_ABORT:
       return "aborted (abort or assert, or a C++ exception left it)";
-    case SIGFPE:
+    case SURG__FAULT_ARITHMETIC:
       return "crashed (arithmetic error)";
-    case SIGILL:
+    case SURG__FAULT_INSTRUCTION:
       return "crashed (illegal instruction)";
     default:
       return "crashed (invalid memory access or stack overflow)";
@@ -69,46 +63,17 @@ static void exit_in_plugin(void) {
   if (put_plugin(plugin, sizeof plugin)) blame(plugin, "called exit");
 }
 
-/* Handles SIGBUS and SIGSEGV. Output files have no name until complete, so none must be deleted. */
-static void fault(int signal) {
+/* Handles what would end the program. Output files have no name until complete, so none must be
+ * deleted. */
+static void on_fault(surg__os_fault fault) {
   static const char bus[] = "onnxsurg: error: a file shrank while it was read\n";
   static const char internal[] = "onnxsurg: error: internal fault; please report it\n";
   char plugin[256];
-  if (signal != SIGBUS && put_plugin(plugin, sizeof plugin)) blame(plugin, signal_text(signal));
-  const char *text = signal == SIGBUS ? bus : internal;
-  ssize_t n = write(STDERR_FILENO, text, strlen(text));
-  (void)n;
-  _exit(signal == SIGBUS ? EXIT_IO : EXIT_INTERNAL);
-}
-
-/* Runs the handlers on a stack of their own: the fault may be a stack overflow. */
-static void use_signal_stack(void) {
-#ifndef __EMSCRIPTEN__
-  static char stack[64 << 10];
-  const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
-  if (!SURG__SANITIZED) sigaltstack(&alternate, NULL);
-#endif
-}
-
-static void arrange_signals(void) {
-  signal(SIGPIPE, SIG_IGN);
-#ifdef SIGXFSZ
-  signal(SIGXFSZ, SIG_IGN);
-#endif
-  if (SURG__SANITIZED) return;
-  use_signal_stack();
-  struct sigaction action = {.sa_handler = fault, .sa_flags = SA_ONSTACK | (int)SA_RESETHAND};
-  static const int signals[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT};
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-    sigaction(signals[i], &action, NULL);
-}
-
-/* Opens /dev/null for each closed standard stream; else a model file would get its descriptor.
- * It is opened in the wrong direction, so that using the stream fails. */
-static void open_streams(void) {
-  for (int fd = 0; fd < 3; fd++)
-    if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
-      _exit(EXIT_IO);
+  const bool of_file = fault == SURG__FAULT_FILE;
+  if (!of_file && put_plugin(plugin, sizeof plugin)) blame(plugin, fault_text(fault));
+  const char *text = of_file ? bus : internal;
+  surg__os_say(text, strlen(text));
+  surg__os_exit(of_file ? EXIT_IO : EXIT_INTERNAL);
 }
 
 static const char *command_at(const void *list, size_t i) {
@@ -126,7 +91,7 @@ static int run_command(const char *name, int argc, char **argv) {
  * neither. */
 static int no_command(int argc, char **argv) {
   const char *word = argv[1];
-  if (!*word || *word == '-' || access(word, F_OK) == 0) return -1;
+  if (!*word || *word == '-' || surg__os_exists(word)) return -1;
   char *help[] = {argv[0], (char *)(uintptr_t) "--help", NULL};
   if (strcmp(word, "help") == 0 && argc <= 3) {
     if (argc == 3) help[0] = argv[2];
@@ -148,37 +113,12 @@ typedef struct arguments {
   int code;
 } arguments;
 
-static void run_main(arguments *a) {
+static void run_main(void *user) {
+  arguments *a = user;
   a->code = a->argc > 1 ? run_command(a->argv[1], a->argc - 1, a->argv + 1) : -1;
   if (a->code < 0 && a->argc > 1) a->code = no_command(a->argc, a->argv);
   if (a->code < 0) a->code = cmd_surgery(a->argc, a->argv);
 }
-
-#ifdef __EMSCRIPTEN__
-/* There is one thread; its stack fits CLI_DEPTH_MOST levels. */
-static bool in_thread(arguments *a) {
-  run_main(a);
-  return true;
-}
-#else
-static void *run_deep(void *user) {
-  use_signal_stack();
-  run_main(user);
-  return NULL;
-}
-
-/* Runs the program in a thread whose stack fits the deepest permitted nesting of graphs, which
- * may exceed the system's stack limit. Stack memory is committed only when used. */
-static bool in_thread(arguments *a) {
-  pthread_attr_t how;
-  pthread_t thread;
-  if (pthread_attr_init(&how)) return false;
-  const bool done = !pthread_attr_setstacksize(&how, (size_t)CLI_DEPTH_MOST * STACK_PER_LEVEL) &&
-                    !pthread_create(&thread, &how, run_deep, a) && !pthread_join(thread, NULL);
-  pthread_attr_destroy(&how);
-  return done;
-}
-#endif
 
 static bool asks_for_depth(int argc, char **argv) {
   static const char option[] = "--max-d";
@@ -188,14 +128,17 @@ static bool asks_for_depth(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-  arguments a = {argc, argv, EXIT_LIMIT};
-  open_streams();
-  arrange_signals();
+  if (!surg__os_streams()) surg__os_exit(EXIT_IO);
+  surg__os_writes_fail();
+  if (!SURG__SANITIZED) surg__os_on_fault(on_fault);
   atexit(exit_in_plugin);
-  if (!asks_for_depth(argc, argv)) {
+  if (!surg__os_arguments(&argc, &argv)) return cli_no_memory();
+  arguments a = {argc, argv, EXIT_LIMIT};
+  /* The stack of a thread fits the deepest permitted nesting of graphs, which may exceed the
+   * system's limit. */
+  if (!asks_for_depth(argc, argv))
     run_main(&a);
-  } else if (!in_thread(&a)) {
+  else if (!surg__os_with_stack((size_t)CLI_DEPTH_MOST * STACK_PER_LEVEL, run_main, &a))
     fprintf(stderr, "onnxsurg: error: no room for a stack of %u levels\n", CLI_DEPTH_MOST);
-  }
   return a.code;
 }

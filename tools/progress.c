@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A progress line on a terminal. A timer signal draws it, so that short runs print nothing and
+/* A progress line on a terminal. A timer draws it, so that short runs print nothing and
  * the code that does the work never checks a clock. */
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/time.h>
-#include <unistd.h>
+
+#include "base/os_program.h"
 
 #include "cli.h"
 
 #define FIRST_US 500000 /* delay before the first line, in microseconds */
 #define LABEL_MAX 40u
 
-/* Shared with the signal handler. `doing` points to text that outlives the run. */
+/* Shared with the handler of the timer. `doing` points to text that outlives the run. */
 static const char *volatile doing;
 static volatile sig_atomic_t shown, ticks;
 
-static void draw(int signal) {
-  (void)signal;
+static void draw(void) {
   const char *what = doing;
   if (!what) return;
-  int kept = errno;
   char line[96] = "\r\033[Konnxsurg: ";
   size_t n = strlen(line), length = strnlen(what, LABEL_MAX);
   memcpy(line + n, what, length);
@@ -35,23 +32,13 @@ static void draw(int signal) {
   while (k) line[n++] = digits[--k];
   memcpy(line + n, " s", 2);
   shown = 1;
-  ssize_t written = write(STDERR_FILENO, line, n + 2);
-  (void)written;
-  errno = kept;
-}
-
-static void arm(long us) {
-  struct itimerval t = {.it_interval = {.tv_usec = us}, .it_value = {.tv_usec = us}};
-  setitimer(ITIMER_REAL, &t, NULL);
+  surg__os_say(line, n + 2);
 }
 
 void cli_progress_start(const char *what) {
   doing = what;
   ticks = 0;
-  if (!isatty(STDERR_FILENO)) return;
-  struct sigaction action = {.sa_handler = draw, .sa_flags = SA_RESTART};
-  sigaction(SIGALRM, &action, NULL);
-  arm(FIRST_US);
+  if (surg__os_is_terminal(fileno(stderr))) surg__os_every(FIRST_US, draw);
 }
 
 void cli_progress(const char *what) {
@@ -66,7 +53,7 @@ void cli_progress_clear(void) {
 }
 
 void cli_progress_stop(void) {
-  arm(0);
+  surg__os_every(0, draw);
   doing = NULL;
   cli_progress_clear();
 }

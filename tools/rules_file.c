@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "cli.h"
 
 int cli_read_text(const char *path, size_t most, char **text, size_t *n) {
-  FILE *f = fopen(path, "re");
+  FILE *f = surg__os_fopen(path, "r");
   *text = f ? malloc(most + 1) : NULL;
   int bad = f ? *text ? 0 : ENOMEM : errno;
   /* One byte more than permitted reveals a file that is too long. */

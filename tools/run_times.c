@@ -4,7 +4,8 @@
 #include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/os.h"
 
 #include "run_job.h"
 
@@ -20,12 +21,6 @@ static double part(const series *s, unsigned tenths) {
 }
 
 /* --- measuring --- */
-
-static uint64_t now_ns(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* Adds a time to the series of a node. Nodes run in graph order, which is that of the series. */
 static void measured(void *user, const surg_node *n, uint64_t ns) {
@@ -54,9 +49,9 @@ static int one_run(run_job *j, uint64_t *ns) {
   surg_array **out = calloc(j->n_out + 1, sizeof *out);
   if (!out) return cli_no_memory();
   j->turn = 0;
-  const uint64_t start = now_ns();
+  const uint64_t start = surg__os_now_ns();
   const surg_status s = surg_session_run(j->session, j->inputs, out, j->n_out);
-  *ns = now_ns() - start;
+  *ns = surg__os_now_ns() - start;
   for (size_t i = 0; i < j->n_out; i++) surg_array_free(out[i]);
   free(out);
   return s == SURG_OK ? EXIT_DONE : cli_run_failed(j->m, j->session, s, NULL);

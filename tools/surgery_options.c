@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os.h"
 #include "surgery.h"
 
 #define PIPELINE_FILE_MAX (1u << 20)
@@ -206,7 +207,7 @@ static int keep(surgery *j, size_t i, const char *arg) {
 
 /* Reads a pipeline file. A newline is white space, and `#` starts a comment. */
 static int read_pipeline(surgery *j, const char *path) {
-  FILE *f = fopen(path, "re");
+  FILE *f = surg__os_fopen(path, "r");
   if (!f) {
     cli_put(stderr, path);
     fprintf(stderr, ": error: cannot open: %s\n", strerror(errno));

@@ -2,7 +2,8 @@
 /* Reports a run of the main form: a summary, JSON, statistics per pass. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/os_program.h"
 
 #include "surgery.h"
 
@@ -198,7 +199,7 @@ static void print_json(const surgery *s, surg_context *ctx, const outcome *o) {
 
 bool surgery_tells(const surgery *j) {
   if (j->common.quiet) return false;
-  return j->common.summary || isatty(STDERR_FILENO);
+  return j->common.summary || surg__os_is_terminal(fileno(stderr));
 }
 
 void surgery_report(const surgery *j, surg_context *ctx, const outcome *o) {

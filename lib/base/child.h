@@ -30,6 +30,9 @@ bool surg__child_cancelled(const surg__child *c);
  * quotes or no memory. */
 bool surg__child_parse(const char *text, surg__child *out);
 void surg__child_free(surg__child *c);
+/* The words with the files inserted, NULL-terminated; free() the list alone. NULL without memory.
+ */
+char **surg__child_arguments(const surg__child *c, const char *const *files, size_t n);
 /* Runs the command on a file, which replaces "{}" or is appended as the last word. Returns the exit
  * code; 128 + the signal that ended it; SURG__CHILD_LATE after the time limit; -1 if it could not
  * be started. Discards its output. */

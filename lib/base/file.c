@@ -6,10 +6,11 @@
 #include <stdlib.h>
 
 #include "base/diag.h"
+#include "base/os.h"
 
 surg_status surg__read_text(surg_context *ctx, const char *path, size_t most, char **text,
                             size_t *n) {
-  FILE *f = fopen(path, "re");
+  FILE *f = surg__os_fopen(path, "r");
   *text = f ? malloc(most + 2) : NULL;
   int bad = f ? *text ? 0 : ENOMEM : errno;
   *n = *text ? fread(*text, 1, most + 1, f) : 0;

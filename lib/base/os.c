@@ -134,7 +134,8 @@ static int fill_stat(int r, const struct stat *st, surg__stat *out) {
                       .regular = S_ISREG(st->st_mode),
                       .directory = S_ISDIR(st->st_mode),
                       .fifo = S_ISFIFO(st->st_mode),
-                      .device = S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode)};
+                      .device = S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode),
+                      .block = S_ISBLK(st->st_mode)};
   return 0;
 }
 
@@ -330,13 +331,16 @@ uint64_t surg__os_now_ns(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-int surg__os_split(const char *path, char **dir, char **base) {
+const char *surg__os_base_name(const char *path) {
   const char *slash = strrchr(path, '/');
-  *base = strdup(slash ? slash + 1 : path);
-  if (!slash)
-    *dir = strdup(".");
-  else
-    *dir = strndup(path, slash == path ? 1 : (size_t)(slash - path));
+  return slash ? slash + 1 : path;
+}
+
+int surg__os_split(const char *path, char **dir, char **base) {
+  const char *name = surg__os_base_name(path);
+  const size_t n = (size_t)(name - path); /* with the slash */
+  *base = strdup(name);
+  *dir = n ? strndup(path, n > 1 ? n - 1 : 1) : strdup(".");
   if (*dir && *base) return 0;
   free(*dir);
   free(*base);

@@ -9,11 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 typedef struct surg__stat {
   uint64_t size, dev, ino, nlink;
   uint32_t mode;
-  bool regular, directory, fifo, device;
+  bool regular, directory, fifo, device, block; /* block: a device that is a disk */
 } surg__stat;
 
 int surg__os_open_read(int dirfd, const char *path, int *fd); /* dirfd -1: the working folder */
@@ -29,8 +30,8 @@ int surg__os_realpath(const char *path, char **out); /* free() it */
 /* Opens an existing FIFO or device for writing; creates and truncates nothing. */
 int surg__os_open_write(const char *path, int *fd);
 int surg__os_stat_fd(int fd, surg__stat *out);
-int surg__os_stat(const char *path, surg__stat *out);  /* follows links */
-int surg__os_lstat(const char *path, surg__stat *out); /* does not follow links */
+int surg__os_stat(const char *path, surg__stat *out);        /* follows links */
+int surg__os_lstat(const char *path, surg__stat *out);       /* does not follow links */
 int surg__os_pread(int fd, void *p, size_t n, uint64_t off); /* ENODATA: the file is shorter */
 int surg__os_read(int fd, void *p, size_t n, size_t *got);   /* *got 0: end */
 int surg__os_write(int fd, const void *p, size_t n);
@@ -46,9 +47,26 @@ int surg__os_temp_in(const char *dir, int *fd, char **name);
 /* Gives the file its final path atomically, replacing an existing file. On failure the temporary
  * file is removed and the existing file is unchanged. Frees name. */
 int surg__os_publish(int fd, char *name, const char *path);
-void surg__os_discard(int fd, char *name); /* closes and unlinks */
+void surg__os_discard(int fd, char *name);        /* closes and unlinks */
 int surg__os_copy_mode(int fd, const char *like); /* copies the mode of the replaced file */
 int surg__os_unlink(const char *path);
+int surg__os_empty(int fd); /* makes the file empty and moves to its start */
+/* fopen with mode "r", "w" or "a"; the file is not inherited by commands that are run. NULL: see
+ * errno. */
+FILE *surg__os_fopen(const char *path, const char *mode);
+bool surg__os_exists(const char *path); /* false also where permissions hide it */
+/* Reads the next line of a stream into *line (heap, grown as getline does). False: the end. */
+bool surg__os_read_line(FILE *f, char **line, size_t *cap);
+int surg__os_make_folder(const char *path);
+int surg__os_remove_folder(const char *path); /* an empty one */
+/* Creates a folder "STEM-xxxxxx" in $TMPDIR or the system's temporary folder. ENAMETOOLONG: its
+ * path and the names of short files in it do not fit into `out`. */
+int surg__os_temp_folder(const char *stem, char *out, size_t cap);
+/* Lists a folder without "." and "..". Names are valid until the next call. */
+typedef struct surg__os_folder surg__os_folder;
+int surg__os_folder_open(const char *path, surg__os_folder **out);
+const char *surg__os_folder_next(surg__os_folder *f); /* NULL: the end */
+void surg__os_folder_close(surg__os_folder *f);       /* NULL is permitted */
 /* Copies a range by reflink or inside the kernel. *done is the number of bytes copied; a result of
  * 0 with *done 0 means that the caller must copy with reads and writes. */
 int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *done);
@@ -59,6 +77,8 @@ void surg__os_release(void *p, size_t n);
 void surg__os_large_pages(void *p, size_t n);
 int surg__os_random(void *p, size_t n);
 uint64_t surg__os_now_ns(void);
+/* The last component of a path: a part of it. */
+const char *surg__os_base_name(const char *path);
 /* Splits a path into folder and last component; both are heap, free(). ENOMEM on failure. */
 int surg__os_split(const char *path, char **dir, char **base);
 

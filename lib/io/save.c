@@ -4,7 +4,6 @@
  * the model that refers to them. */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/os.h"
 #include "io/save.h"
@@ -355,7 +354,7 @@ surg_status surg_model_save(surg_model *model, const char *path, const surg_save
     return surg__error(model->ctx, SURG_EIO, path, "cannot write: %s", strerror(e));
   if (e == 0) {
     if (st.directory) return surg__error(model->ctx, SURG_EIO, path, "is a folder");
-    if ((st.mode & S_IFMT) == S_IFBLK)
+    if (st.block)
       return surg__error(model->ctx, SURG_EIO, path, "is a disk: nothing is written to it");
     if (!st.regular) return save_to_stream(model, path, &o);
   }

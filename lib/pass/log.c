@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/os.h"
 #include "pass/internal.h"
 
 #define FLUSH_BYTES 65536u
@@ -247,7 +248,7 @@ static void write_map(surg__log *l) {
 
 static surg_status open_file(surg_context *ctx, const char *path, FILE **out) {
   if (!path) return SURG_OK;
-  *out = fopen(path, "we");
+  *out = surg__os_fopen(path, "w");
   if (*out) return SURG_OK;
   return surg__error(ctx, SURG_EIO, path, "cannot write: %s", strerror(errno));
 }

@@ -2,13 +2,12 @@
 /* Runs importers on files and reads their answers. */
 #include "probe/importer.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/context.h"
+#include "base/os.h"
 
 #define ANSWERS_MAX (4u << 20) /* most bytes of output that are read */
 
@@ -24,25 +23,21 @@ static const struct shortcut {
 
 static surg_status make_folder(surg_importer *im) {
   char folder[4096];
-  const char *temp = getenv("TMPDIR");
-  snprintf(folder, sizeof folder, "%.3800s/onnxsurg-ask-XXXXXX", temp && *temp ? temp : "/tmp");
-  if (!mkdtemp(folder))
+  const int e = surg__os_temp_folder("onnxsurg-ask", folder, sizeof folder);
+  if (e)
     return surg__error(im->ctx, SURG_EIO, "onnxsurg", "no temporary folder in $TMPDIR: %s",
-                       strerror(errno));
+                       strerror(e));
   im->folder = strdup(folder);
-  if (!im->folder) rmdir(folder);
+  if (!im->folder) surg__os_remove_folder(folder);
   return im->folder ? SURG_OK : surg__oom(im->ctx, NULL);
 }
 
 static surg_status open_answers(surg_importer *im) {
-  char path[4200];
-  snprintf(path, sizeof path, "%s/answers-XXXXXX", im->folder);
-  im->answers = mkstemp(path);
-  if (im->answers < 0)
-    return surg__error(im->ctx, SURG_EIO, "onnxsurg", "no temporary file in $TMPDIR: %s",
-                       strerror(errno));
-  unlink(path);
-  return SURG_OK;
+  const int e = surg__os_temp(&im->answers);
+  if (!e) return SURG_OK;
+  im->answers = -1;
+  return surg__error(im->ctx, SURG_EIO, "onnxsurg", "no temporary file in $TMPDIR: %s",
+                     strerror(e));
 }
 
 surg_status surg_importer_new(surg_context *ctx, const char *text,
@@ -73,8 +68,8 @@ surg_status surg_importer_new(surg_context *ctx, const char *text,
 void surg_importer_free(surg_importer *im) {
   if (!im) return;
   surg__child_free(&im->child);
-  if (im->answers >= 0) close(im->answers);
-  if (im->folder) rmdir(im->folder);
+  if (im->answers >= 0) surg__os_close(im->answers);
+  if (im->folder) surg__os_remove_folder(im->folder);
   free(im->folder);
   free(im->text);
   free(im->why);
@@ -110,14 +105,14 @@ static char *tidy(const char *text, const char *file) {
 static int run_on(surg_importer *im, const surg__importer_case *cases, size_t n) {
   const char *files[SURG__IMPORTER_BATCH];
   for (size_t i = 0; i < n; i++) files[i] = cases[i].file;
-  if (ftruncate(im->answers, 0) || lseek(im->answers, 0, SEEK_SET)) return -1;
+  if (surg__os_empty(im->answers)) return -1;
   im->runs++;
   const int code = surg__child_run_on(&im->child, files, n, im->answers, !im->many);
-  size_t have = 0;
-  for (ssize_t got; have < ANSWERS_MAX; have += (size_t)got) {
-    got = pread(im->answers, im->text + have, ANSWERS_MAX - have, (off_t)have);
-    if (got <= 0) break;
-  }
+  surg__stat st;
+  size_t have = surg__os_stat_fd(im->answers, &st) ? 0
+                : st.size < ANSWERS_MAX            ? (size_t)st.size
+                                                   : ANSWERS_MAX;
+  if (have && surg__os_pread(im->answers, im->text, have, 0)) have = 0;
   /* NUL bytes would end the text early. */
   for (size_t i = 0; i < have; i++)
     if (!im->text[i]) im->text[i] = ' ';
@@ -218,8 +213,8 @@ surg_status surg_importer_ask(surg_importer *im, surg_model *model, bool *accept
   surg_status s = surg_model_save(model, path, &save);
   if (s != SURG_OK) return s;
   s = surg_importer_ask_file(im, path, accepted, message);
-  unlink(path);
+  surg__os_unlink(path);
   snprintf(data, sizeof data, "%s.data", path);
-  unlink(data);
+  surg__os_unlink(data);
   return s;
 }

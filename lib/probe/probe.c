@@ -2,7 +2,6 @@
 /* Probes an importer in rounds of questions and returns the target learned from the answers. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/context.h"
 #include "base/diag.h"
@@ -76,7 +75,7 @@ static surg_status ask_batch(surg__probe *p, surg__probe_case **batch, surg__imp
     batch[i]->asked = ask[i].asked;
     batch[i]->taken = ask[i].taken;
     batch[i]->why = ask[i].why;
-    unlink(ask[i].file);
+    surg__os_unlink(ask[i].file);
     tell(p, batch[i]);
   }
   return s;

@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/diag.h"
+#include "base/os.h"
 #include "pass/pass.h"
 
 /* Pipelines that often help when the message is unknown, roughly the smallest change first. */
@@ -52,10 +52,10 @@ static bool ask_model(surg__until *u, surg_model *m, char **why, bool *ran) {
     return false;
   }
   const bool taken = ask_file(u, path, why, ran);
-  unlink(path);
+  surg__os_unlink(path);
   char data[4300];
   snprintf(data, sizeof data, "%s.data", path);
-  unlink(data);
+  surg__os_unlink(data);
   return taken;
 }
 

@@ -2,7 +2,6 @@
 /* Inputs of a run as public objects (onnxsurg/evaluate.h): values, named files, numbered files of a
  * folder, members of an archive. Each must match the declared type of its input. */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -214,19 +213,19 @@ surg_status surg_data_folder(const surg_model *model, const char *dir, const cha
   surg__buf name, file;
   const char *where = shown(ctx, dir, &name);
   surg_status s = SURG_OK;
-  DIR *d = opendir(dir);
-  if (!d)
-    s = surg__error(ctx, SURG_EIO, where, "%s",
-                    errno == ENOTDIR ? "is no folder" : strerror(errno));
-  for (const struct dirent *e; d && s == SURG_OK && (e = readdir(d));) {
-    const size_t k = number_of(e->d_name, stem);
+  surg__os_folder *d;
+  const int e = surg__os_folder_open(dir, &d);
+  if (e)
+    s = surg__error(ctx, SURG_EIO, where, "%s", e == ENOTDIR ? "is no folder" : strerror(e));
+  for (const char *entry; d && s == SURG_OK && (entry = surg__os_folder_next(d));) {
+    const size_t k = number_of(entry, stem);
     if (k == SIZE_MAX || k < n) continue;
     s = surg__error(ctx, SURG_EINVALID, where, "contains %s, but %s has %zu %s%s",
-                    shown(ctx, e->d_name, &file), surg_model_path(model), n, stem,
+                    shown(ctx, entry, &file), surg_model_path(model), n, stem,
                     n == 1 ? "" : "s");
     surg__buf_free(&file);
   }
-  if (d) closedir(d);
+  surg__os_folder_close(d);
   surg__buf_free(&name);
   return s;
 }

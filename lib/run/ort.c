@@ -2,10 +2,8 @@
 /* Finds ONNX Runtime, creates sessions for models, and runs them. */
 #include "run/ort.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/context.h"
 #include "base/os.h"
@@ -115,14 +113,12 @@ static bool stands_in_file(const surg_model *m) {
 
 static void remove_folder(const char *dir) {
   char path[4096];
-  DIR *d = opendir(dir);
-  for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-    if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-    if (snprintf(path, sizeof path, "%s/%s", dir, e->d_name) < (int)sizeof path)
-      surg__os_unlink(path);
-  }
-  if (d) closedir(d);
-  rmdir(dir);
+  surg__os_folder *d;
+  surg__os_folder_open(dir, &d);
+  for (const char *name; d && (name = surg__os_folder_next(d)) != NULL;)
+    if (snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path) surg__os_unlink(path);
+  surg__os_folder_close(d);
+  surg__os_remove_folder(dir);
 }
 
 /* Saves a model with data files that was edited to a temporary folder, and creates the session
@@ -130,10 +126,10 @@ static void remove_folder(const char *dir) {
 static surg_status through_folder(surg__ort *o, surg_model *m, const void *options,
                                   void **session, char *why) {
   char dir[2048], path[2100];
-  const char *top = getenv("TMPDIR");
-  if (!top || !*top) top = "/tmp";
-  if (snprintf(dir, sizeof dir, "%s/onnxsurg-XXXXXX", top) >= (int)sizeof dir || !mkdtemp(dir))
-    return surg__error(o->ctx, SURG_EIO, top, "cannot make a folder");
+  const int e = surg__os_temp_folder("onnxsurg", dir, sizeof dir);
+  if (e)
+    return surg__error(o->ctx, SURG_EIO, "onnxsurg", "no temporary folder in $TMPDIR: %s",
+                       strerror(e));
   snprintf(path, sizeof path, "%s/model.onnx", dir);
   const surg_save_options save = {
       .size = sizeof save, .external_data = "weights", .no_fsync = true};

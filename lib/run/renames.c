@@ -11,6 +11,7 @@
 
 #include "base/diag.h"
 #include "base/hash.h"
+#include "base/os.h"
 
 typedef struct rename {
   char *before, *after;
@@ -79,7 +80,7 @@ static surg_status read_all(surg_context *ctx, FILE *f, const char *path, rename
   char *text = NULL;
   size_t cap = 0, line = 0;
   surg_status s = SURG_OK;
-  while (s == SURG_OK && getline(&text, &cap, f) >= 0) {
+  while (s == SURG_OK && surg__os_read_line(f, &text, &cap)) {
     line++;
     json_t *j = json_loads(text, 0, NULL);
     if (!json_is_object(j))
@@ -94,7 +95,7 @@ static surg_status read_all(surg_context *ctx, FILE *f, const char *path, rename
 
 surg_status surg__renames_load(surg_context *ctx, const char *path, surg__renames *out) {
   SURG_HASH_LOCALS(ctx);
-  FILE *f = fopen(path, "re");
+  FILE *f = surg__os_fopen(path, "r");
   if (!f) {
     char why[200];
     snprintf(why, sizeof why, "cannot read: %s", strerror(errno));

@@ -3,11 +3,11 @@
  * double for floats, 64-bit integers with their sign, text. A fold refuses what the standard leaves
  * undefined: NaN or an out-of-range float to an integer, text that runtimes spell differently. */
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/os_locale.h"
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
 #include "eval/core/piece.h"
@@ -321,12 +321,10 @@ static bool by_pieces(const surg__array *in, const surg__array *out) {
 
 /* Converts with a decimal point, independent of the caller's locale. */
 static surg__kstatus convert_text(const cast *c) {
-  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!plain) return SURG__K_NOMEM;
-  locale_t before = uselocale(plain);
+  surg__os_locale plain;
+  if (!surg__os_locale_begin(&plain)) return SURG__K_NOMEM;
   surg__kstatus s = convert_all(c);
-  uselocale(before);
-  freelocale(plain);
+  surg__os_locale_end(&plain);
   return s;
 }
 

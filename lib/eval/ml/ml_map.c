@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators on maps: ZipMap, CastMap, DictVectorizer. */
 #include <errno.h>
-#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/os_locale.h"
 #include "eval/core/kernels.h"
 #include "eval/ml/ml.h"
 #include "eval/core/number.h"
@@ -56,11 +56,11 @@ static bool parse(surg_str s, float *out) {
   if (s.n == 0 || s.n >= sizeof text) return false;
   memcpy(text, s.p, s.n);
   text[s.n] = '\0';
-  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!plain) return false;
+  surg__os_locale plain;
+  if (!surg__os_locale_begin(&plain)) return false;
   char *end;
-  *out = strtof_l(text, &end, plain);
-  freelocale(plain);
+  *out = strtof(text, &end);
+  surg__os_locale_end(&plain);
   return end == text + s.n && strlen(text) == s.n;
 }
 
