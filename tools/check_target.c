@@ -25,7 +25,7 @@ static void count(target_tally *all, surg_verdict v, bool misread) {
   all->misread += misread;
 }
 
-static void heard(void *user, const surg_objection *o) {
+static void objected(void *user, const surg_objection *o) {
   telling *t = user;
   count(t->all, o->verdict, o->misread);
   report_show_as(t->r, o->severity, o->code, o->where, o->text, o->pass);
@@ -121,7 +121,7 @@ surg_status check_target(report *r, const surg_target *t, const char *name,
   quiet_model q;
   surg_status s = quiet_open_any(&q, common, r->path, f->bytes.p, f->bytes.n);
   if (s == SURG_OK)
-    s = surg_target_judge(t, q.m, heard, &tell, NULL);
+    s = surg_target_judge(t, q.m, objected, &tell, NULL);
   else
     all->unsupported++; /* the file cannot be loaded as a model */
   const surg_verdict v = target_verdict(all);

@@ -30,8 +30,8 @@ static const char help[] =
     "  onnxsurg reduce --test 'python3 crashes.py' big.onnx small.onnx\n";
 
 typedef struct reduction {
-  surg_context *ctx, *told; /* the second one prints diagnostics */
-  const char *test;         /* argument of --test */
+  surg_context *ctx, *printer; /* the second one prints diagnostics */
+  const char *test;            /* argument of --test */
   surg_command_options limits;
   surg_command *command;
   int code;        /* exit code that reproduces the problem */
@@ -185,12 +185,12 @@ static int take(void *user, int o, char *arg) {
 static int with_context(reduction *r, const cli_common *common, char **files) {
   cli_stop_on_signals();
   r->limits.cancel = cli_interrupted;
-  r->told = cli_context(common);
-  if (!r->told) return EXIT_LIMIT;
-  int code = cli_exit_code(surg_command_new(r->told, r->test, &r->limits, &r->command));
+  r->printer = cli_context(common);
+  if (!r->printer) return EXIT_LIMIT;
+  int code = cli_exit_code(surg_command_new(r->printer, r->test, &r->limits, &r->command));
   if (code == EXIT_DONE) code = run(r, common, files);
   surg_command_free(r->command);
-  surg_context_free(r->told);
+  surg_context_free(r->printer);
   return code;
 }
 

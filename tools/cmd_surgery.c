@@ -87,12 +87,12 @@ static bool tell_undone(surg_context *ctx, const outcome *o) {
 /* Processes one model. `out` NULL: write nothing. *undone: a requested change was not made. */
 static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipeline *p,
                            const char *in, const char *out, bool *undone) {
-  const bool told = j->common.json || surgery_tells(j);
+  const bool summarized = j->common.json || surgery_tells(j);
   outcome o = {.in = in, .out = out, .check = j->check, .bytes_before = file_bytes(in)};
   surg_model *m = NULL;
   if (!j->common.quiet) cli_progress_start("loading");
   surg_status s = cli_load_any(ctx, &j->common, in, &m);
-  if (s == SURG_OK && told && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
+  if (s == SURG_OK && summarized && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
   if (s == SURG_OK && j->check) s = surg_model_require_valid(m);
   if (s == SURG_OK && j->check) s = surg_model_require_weights(m, "--check");
   if (s == SURG_OK && !read_interface(m, &o, 0)) s = SURG_ENOMEM;
@@ -100,7 +100,7 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipel
   if (s == SURG_OK) surg_model_note_weights(m);
   cli_progress("saving");
   if (s == SURG_OK && j->record) s = record(m, p);
-  if (s == SURG_OK && told && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
+  if (s == SURG_OK && summarized && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
   if (s == SURG_OK && !read_interface(m, &o, 1)) s = SURG_ENOMEM;
   if (s == SURG_OK && out && !j->run.dry_run) s = surg_model_save(m, out, &j->save);
   cli_progress_stop();

@@ -36,9 +36,9 @@ static bool open_size(surg_dim d) {
 
 /* Reports dimension d; `size` is the only one that runs, 0: unknown, or none does. */
 static void tell(surg__checker *c, const surg_node *n, surg_dim d, int64_t size) {
-  const bool told = surg__check_told(c);
-  const char *text = told ? surg_dim_text(c->m, &d) : "";
-  const char *where = told ? surg__locate_node(n) : NULL;
+  const bool described = surg__check_has_text(c);
+  const char *text = described ? surg_dim_text(c->m, &d) : "";
+  const char *where = described ? surg__locate_node(n) : NULL;
   if (!text) text = "?";
   if (size > 0)
     surg__check_found(c, "N307", where,

@@ -10,7 +10,7 @@
 
 #define TEXT_BYTES 2048
 
-bool surg__check_told(const surg__checker *c) {
+bool surg__check_has_text(const surg__checker *c) {
   return c->count < c->most;
 }
 
@@ -20,7 +20,7 @@ void surg__check_found(surg__checker *c, const char *code, const char *where, co
   surg__finding f = {.severity = surg__check_severity(code), .code = code};
   f.pass = c->pass ? c->pass : surg__check_rule(code)->pass;
   c->pass = NULL;
-  if (surg__check_told(c)) {
+  if (surg__check_has_text(c)) {
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);

@@ -55,7 +55,7 @@ typedef struct surg__checker {
 } surg__checker;
 /* Whether the next finding is reported in full; otherwise the caller need not build its location
  * and text. */
-bool surg__check_told(const surg__checker *c);
+bool surg__check_has_text(const surg__checker *c);
 void surg__check_found(surg__checker *c, const char *code, const char *where, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* `graph.initializer "w"`; valid until the next call. */
@@ -68,11 +68,11 @@ bool surg__check_allowed(const surg_schema *s, const surg__param *p, int dtype);
 void surg__check_put_allowed(surg__buf *b, const surg_schema *s, const surg__param *p);
 /* Resets `scratch` of all nodes. */
 void surg__check_unmark(surg_model *m);
-void surg__check_types(surg__checker *c);    /* types.c: input types against the schema */
+void surg__check_types(surg__checker *c); /* types.c: input types against the schema */
 void surg__check_values(surg__checker *c, const surg_node *n); /* values.c: constraints of one
                                                                 * node */
-void surg__check_declared(surg__checker *c); /* declared.c: value_info, outputs */
-void surg__check_domains(surg__checker *c);  /* domains.c: unknown domains */
+void surg__check_declared(surg__checker *c);                   /* declared.c: value_info, outputs */
+void surg__check_domains(surg__checker *c);                    /* domains.c: unknown domains */
 void surg__check_versions(surg__checker *c); /* versions.c: content newer than the IR version */
 void surg__check_custom(surg__checker *c);   /* custom.c: nodes against schema files */
 void surg__check_usage(surg__checker *c);    /* usage.c: names, dims, outputs */

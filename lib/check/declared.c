@@ -77,7 +77,7 @@ static void check_possible(surg__checker *c, const surg_value *v, const surg_typ
   if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) return;
   const surg__param *p = surg__schema_formal(s, true, v->output);
   if (!p || surg__check_allowed(s, p, dtype)) return;
-  if (!surg__check_told(c)) {
+  if (!surg__check_has_text(c)) {
     surg__check_found(c, "E205", NULL, "more");
     return;
   }
@@ -114,7 +114,7 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
                      : is_repeated(v, list) ? "E208"
                      : again                ? "E209"
                                             : "E204";
-  if (!surg__check_told(c)) {
+  if (!surg__check_has_text(c)) {
     surg__check_found(c, code, NULL, "more");
     return;
   }

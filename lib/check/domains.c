@@ -65,10 +65,10 @@ static void check_spelling(surg__checker *c) {
 }
 
 static void tell(surg__checker *c, const stranger *first, size_t n) {
-  const bool told = surg__check_told(c);
-  surg__check_found(c, "W220", told ? surg__locate_node(first->node) : NULL,
+  const bool described = surg__check_has_text(c);
+  surg__check_found(c, "W220", described ? surg__locate_node(first->node) : NULL,
                     "domain %s is unknown, so its nodes are not checked (%zu node%s)",
-                    told ? surg__q(c->ctx, first->domain) : "", n, n == 1 ? "" : "s");
+                    described ? surg__q(c->ctx, first->domain) : "", n, n == 1 ? "" : "s");
 }
 
 void surg__check_domains(surg__checker *c) {

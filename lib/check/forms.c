@@ -22,7 +22,7 @@ void surg__check_wrong(surg__checker *c, const surg_node *n, const char *fmt, ..
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
   surg__check_found(c, surg__check_computed(n) ? "W206" : "E203",
-                    surg__check_told(c) ? surg__locate_node(n) : NULL, "%s", text);
+                    surg__check_has_text(c) ? surg__locate_node(n) : NULL, "%s", text);
 }
 
 /* --- shared by many operators --- */
@@ -131,7 +131,7 @@ static void equal_shapes(surg__checker *c, const surg_node *n, uint32_t i, uint3
     differ = a >= 0 && b >= 0 && a != b;
   }
   if (differ)
-    surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL,
+    surg__check_found(c, "W206", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
                       "inputs %" PRIu32 " and %" PRIu32 " have different shapes", i, k);
 }
 
@@ -240,7 +240,7 @@ static void scales(surg__checker *c, const surg_node *n) {
                 found = surg__check_dim(s, 0);
   if (found > 1) equal_shapes(c, n, 1, 2);
   if (size < 0 || found < 2 || found == size || c->count != before) return;
-  surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL,
+  surg__check_found(c, "W206", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
                     "%" PRId64 " scales, but %" PRId64 " along axis %" PRId64 " of input 0", found,
                     size, axis);
 }

@@ -71,7 +71,7 @@ static void linear(surg__checker *c, const surg_node *n) {
   if (features < 0 || found < 0 || targets < 1 || !surg__mul_i64(features, targets, &want) ||
       found >= want)
     return;
-  surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL,
+  surg__check_found(c, "W206", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
                     "length of attribute \"coefficients\": %" PRId64 ", expected %" PRId64, found,
                     want);
 }

@@ -53,9 +53,9 @@ static void note_initializers(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_value *v = g->first_init; v; v = v->init_next) {
       if (v->uses || v->pinned || (v->input && c->m->ir_version >= 4)) continue;
-      const bool told = surg__check_told(c);
+      const bool described = surg__check_has_text(c);
       surg__check_found(c, "N304",
-                        told ? surg__check_place(c, v->graph, "initializer", v->name) : NULL,
+                        described ? surg__check_place(c, v->graph, "initializer", v->name) : NULL,
                         "nothing reads it; it is of %llu bytes",
                         (unsigned long long)(v->tensor ? v->tensor->bytes : 0));
     }
@@ -89,8 +89,7 @@ static void use_domain(const surg_model *m, usage *u, const char *domain) {
   if (domain == u->last) return;
   u->last = domain;
   const char *key = canonical(m, domain);
-  const char **at =
-      u->n ? bsearch(&key, u->domains, u->n, sizeof *u->domains, by_address) : NULL;
+  const char **at = u->n ? bsearch(&key, u->domains, u->n, sizeof *u->domains, by_address) : NULL;
   if (at) u->used[at - u->domains] = true;
 }
 
@@ -100,7 +99,7 @@ static void walk_nodes(surg__checker *c, usage *u) {
     const bool idle = !u->outputs || (g->parent_node && !g->parent_node->scratch);
     for (surg_node *n = g->first; n; n = n->next) {
       if (!n->scratch && !idle)
-        surg__check_found(c, "N302", surg__check_told(c) ? surg__locate_node(n) : NULL,
+        surg__check_found(c, "N302", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
                           "no output of the model needs it");
       use_domain(c->m, u, n->domain);
       const surg_function *f = surg_node_function(n);
@@ -136,8 +135,8 @@ static void note_inputs(surg__checker *c) {
   for (size_t i = 0; i < g->n_in; i++) {
     const surg_value *v = g->in[i];
     if (v->uses || v->pinned || (v->initializer && c->m->ir_version < 4)) continue;
-    const bool told = surg__check_told(c);
-    surg__check_found(c, "N306", told ? surg__check_place(c, g, "input", v->name) : NULL,
+    const bool described = surg__check_has_text(c);
+    surg__check_found(c, "N306", described ? surg__check_place(c, g, "input", v->name) : NULL,
                       "nothing reads it");
   }
 }
@@ -146,7 +145,7 @@ static void note_functions(surg__checker *c) {
   for (size_t i = 0; i < c->m->functions.count; i++) {
     surg_function *f = c->m->functions.items[i];
     if (!f->body->scratch)
-      surg__check_found(c, "N308", surg__check_told(c) ? surg__locate_graph(f->body) : NULL,
+      surg__check_found(c, "N308", surg__check_has_text(c) ? surg__locate_graph(f->body) : NULL,
                         "no node calls the function");
     f->body->scratch = NULL;
   }
@@ -208,8 +207,8 @@ static bool note_outputs(surg__checker *c) {
   for (size_t i = 0; i < g->n_out && ok; i++) {
     const surg_value *v = g->out[i]->use.value;
     if (v->input || (v->producer && v->producer->scratch == &reached_mark)) continue;
-    const bool told = surg__check_told(c);
-    surg__check_found(c, "N305", told ? surg__check_place(c, g, "output", v->name) : NULL,
+    const bool described = surg__check_has_text(c);
+    surg__check_found(c, "N305", described ? surg__check_place(c, g, "output", v->name) : NULL,
                       "no input of the model reaches it");
   }
   return ok;

@@ -71,7 +71,7 @@ static const char *input_name(surg__checker *c, const surg_node *n, size_t i) {
 
 static void bad_type(surg__checker *c, const surg_node *n, size_t i, const surg__param *p,
                      const char *type) {
-  if (!surg__check_told(c)) {
+  if (!surg__check_has_text(c)) {
     surg__check_found(c, "E201", NULL, "more");
     return;
   }
@@ -79,16 +79,16 @@ static void bad_type(surg__checker *c, const surg_node *n, size_t i, const surg_
   surg__buf_init(&b, c->ctx);
   surg__check_put_allowed(&b, n->schema, p);
   surg__buf_putc(&b, 0);
-  surg__check_found(c, "E201", surg__locate_node(n),
-                    "input %zu %s is %s; %s-%d accepts %s as %s", i, input_name(c, n, i), type,
-                    n->schema->name, n->schema->since, b.failed ? "another type" : b.p, p->name);
+  surg__check_found(c, "E201", surg__locate_node(n), "input %zu %s is %s; %s-%d accepts %s as %s",
+                    i, input_name(c, n, i), type, n->schema->name, n->schema->since,
+                    b.failed ? "another type" : b.p, p->name);
   surg__buf_free(&b);
 }
 
 /* Reports two inputs of one type parameter with different types; `first` is the input that bound
  * it. */
 static void bad_pair(surg__checker *c, const surg_node *n, size_t i, size_t first) {
-  if (!surg__check_told(c)) {
+  if (!surg__check_has_text(c)) {
     surg__check_found(c, "E202", NULL, "more");
     return;
   }
@@ -170,7 +170,7 @@ bool surg__check_computed(const surg_node *n) {
 
 static void bad_shapes(surg__checker *c, const surg_node *n) {
   const char *code = surg__check_computed(n) ? "W206" : "E203";
-  if (!surg__check_told(c)) {
+  if (!surg__check_has_text(c)) {
     surg__check_found(c, code, NULL, "more");
     return;
   }
@@ -192,8 +192,8 @@ static void check_outputs(surg__checker *c, const surg_node *n) {
     if (!p || !t || t->kind != SURG_TYPE_TENSOR || t->dtype <= 0 || t->dtype >= SURG_DTYPE_COUNT)
       continue;
     if (surg__check_allowed(n->schema, p, t->dtype)) continue;
-    const bool told = surg__check_told(c);
-    surg__check_found(c, "E205", told ? surg__locate_node(n) : NULL,
+    const bool described = surg__check_has_text(c);
+    surg__check_found(c, "E205", described ? surg__locate_node(n) : NULL,
                       "output %zu would be tensor(%s), which %s-%d does not give as %s", i,
                       surg__dtype_name(t->dtype), n->schema->name, n->schema->since, p->name);
   }

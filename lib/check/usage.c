@@ -7,9 +7,9 @@ static void check_names(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
       if (!n->name_next || n->hh.tbl) continue; /* unnamed, or the first node of that name */
-      const bool told = surg__check_told(c);
-      const surg_node *first = told ? surg_graph_find_node(g, n->name) : NULL;
-      surg__check_found(c, "W212", told ? surg__locate_node(n) : NULL,
+      const bool described = surg__check_has_text(c);
+      const surg_node *first = described ? surg_graph_find_node(g, n->name) : NULL;
+      surg__check_found(c, "W212", described ? surg__locate_node(n) : NULL,
                         "another node of this graph, %s, has the same name",
                         first ? surg__locate_node(first) : "");
     }
@@ -21,8 +21,8 @@ static void check_dims(surg__checker *c, const surg_graph *g, const char *list, 
   if (!t || !t->raw_values) return;
   for (uint32_t i = 0; i < t->rank; i++) {
     if (t->raw_values[i] >= 0) continue;
-    const bool told = surg__check_told(c);
-    surg__check_found(c, "W213", told ? surg__check_place(c, g, list, name) : NULL,
+    const bool described = surg__check_has_text(c);
+    surg__check_found(c, "W213", described ? surg__check_place(c, g, list, name) : NULL,
                       "dimension %u is declared as %lld; an unknown one has no value", i,
                       (long long)t->raw_values[i]);
     return;

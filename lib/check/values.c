@@ -64,10 +64,10 @@ static const words table[] = {
 
 void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *attr,
                            const char *value) {
-  const bool told = surg__check_told(c);
-  surg__check_found(c, "E206", told ? surg__locate_node(n) : NULL,
-                    "attribute \"%s\" is %s, which %s-%d does not know", attr, told ? value : "",
-                    n->schema->name, n->schema->since);
+  const bool described = surg__check_has_text(c);
+  surg__check_found(c, "E206", described ? surg__locate_node(n) : NULL,
+                    "attribute \"%s\" is %s, which %s-%d does not know", attr,
+                    described ? value : "", n->schema->name, n->schema->since);
 }
 
 static void check_words(surg__checker *c, const surg_node *n) {
@@ -113,7 +113,7 @@ static void contradicts(surg__checker *c, const surg_node *n, const char *fmt, .
   va_start(args, fmt);
   vsnprintf(text, sizeof text, fmt, args);
   va_end(args);
-  surg__check_found(c, "W206", surg__check_told(c) ? surg__locate_node(n) : NULL, "%s", text);
+  surg__check_found(c, "W206", surg__check_has_text(c) ? surg__locate_node(n) : NULL, "%s", text);
 }
 
 /* Checks that `axis` is within the rank of input 0. */
@@ -155,8 +155,8 @@ static void check_one(surg__checker *c, const surg_node *n, size_t i) {
   const surg_type *t = surg_value_type(surg_node_input(n, i));
   uint64_t count;
   if (t && t->kind == SURG_TYPE_TENSOR && surg_type_static(t, &count) && count != 1)
-    contradicts(c, n, "input %zu has %llu elements; %s expects one", i,
-                (unsigned long long)count, n->schema->name);
+    contradicts(c, n, "input %zu has %llu elements; %s expects one", i, (unsigned long long)count,
+                n->schema->name);
 }
 
 /* Checks for a scalar. A one-element tensor is computed all the same, but runtimes that read the
@@ -167,8 +167,8 @@ static void check_scalar(surg__checker *c, const surg_node *n, size_t i) {
   check_one(c, n, i);
   if (!t || t->rank == 0 || c->count != before || !surg_value_constant(surg_node_input(n, i)))
     return;
-  const bool told = surg__check_told(c);
-  surg__check_found(c, "W224", told ? surg__locate_node(n) : NULL,
+  const bool described = surg__check_has_text(c);
+  surg__check_found(c, "W224", described ? surg__locate_node(n) : NULL,
                     "input %zu of %s-%d is a scalar; this one has rank %u", i, n->schema->name,
                     n->schema->since, t->rank);
 }
@@ -323,8 +323,8 @@ static void check_divisor(surg__checker *c, const surg_node *n) {
   const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
   const int64_t at = t && surg__dtype_is_int(surg_tensor_dtype(t)) ? zero_at(t) : -1;
   if (at < 0) return;
-  const bool told = surg__check_told(c);
-  surg__check_found(c, "W225", told ? surg__locate_node(n) : NULL,
+  const bool described = surg__check_has_text(c);
+  surg__check_found(c, "W225", described ? surg__locate_node(n) : NULL,
                     "integers are divided by 0, element %lld of input 1", (long long)at);
 }
 

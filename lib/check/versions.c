@@ -12,13 +12,14 @@ static void raise_to(surg__checker *c, char text[32], int64_t ir) {
   c->pass = text;
 }
 
-/* Reports an element type newer than the IR version, once per type; `told` has one bit per type. */
-static void check_type(surg__checker *c, const surg_value *v, uint32_t *told) {
+/* Reports an element type newer than the IR version, once per type; `reported` has one bit per
+ * type. */
+static void check_type(surg__checker *c, const surg_value *v, uint32_t *reported) {
   const surg_type *t = surg_value_type(v);
   const int dtype = t && t->kind == SURG_TYPE_TENSOR ? t->dtype : SURG_UNDEFINED;
   const int64_t ir = surg_dtype_ir_version(dtype);
-  if (ir <= c->m->ir_version || (*told >> dtype & 1)) return;
-  *told |= UINT32_C(1) << dtype;
+  if (ir <= c->m->ir_version || (*reported >> dtype & 1)) return;
+  *reported |= UINT32_C(1) << dtype;
   char pass[32];
   raise_to(c, pass, ir);
   const char *list = v->input ? "input" : v->initializer ? "initializer" : "value";
@@ -41,9 +42,9 @@ static void find_in_nodes(const surg_graph *g, feature *f) {
   }
 }
 
-static void find_in_values(surg__checker *c, const surg_graph *g, feature *f, uint32_t *told) {
+static void find_in_values(surg__checker *c, const surg_graph *g, feature *f, uint32_t *reported) {
   for (const surg_value *v = g->first_value; v; v = v->next) {
-    check_type(c, v, told);
+    check_type(c, v, reported);
     if (v->decl.type && v->decl.type->kind == SURG_TYPE_OPTIONAL) f[OPTIONALS].found = true;
     if (v->tensor && surg_tensor_is_sparse(v->tensor)) f[SPARSE].found = true;
   }
@@ -64,10 +65,10 @@ static void check_all(surg__checker *c) {
     if (fn->defaults.count) f[DEFAULTS].found = true;
     if (fn->overload[0]) f[OVERLOADS].found = true;
   }
-  uint32_t told = 0;
+  uint32_t reported = 0;
   for (const surg_graph *g = c->m->graph; g; g = g->next) {
     find_in_nodes(g, f);
-    find_in_values(c, g, f, &told);
+    find_in_values(c, g, f, &reported);
   }
   for (size_t i = 0; i < FEATURES; i++) {
     char pass[32];

@@ -111,7 +111,7 @@ static surg_status check_location(const request *r) {
   if (memchr(s.p, '\\', s.n)) return fail(r, SURG_EINVALID, "the location contains a backslash");
   if (s.p[0] == '/') return fail(r, SURG_EINVALID, "the location is an absolute path");
   if (str_is(s, "*/_ORT_MEM_ADDR_/*"))
-    return fail(r, SURG_EINVALID, "stands for memory of a running ONNX Runtime, not for a file");
+    return fail(r, SURG_EINVALID, "is memory of a running ONNX Runtime, not for a file");
   for (size_t at = 0; at < s.n;) {
     const char *slash = memchr(s.p + at, '/', s.n - at);
     size_t n = slash ? (size_t)(slash - (s.p + at)) : s.n - at;
@@ -309,8 +309,8 @@ surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__e
   if (status != SURG_OK) return status;
   uint64_t end;
   if (surg__add_u64(range->off, range->len, &end) && end <= (*file)->size) return SURG_OK;
-  if (m->absent && (*file)->told) return SURG_ENOTFOUND;
-  (*file)->told = true;
+  if (m->absent && (*file)->reported) return SURG_ENOTFOUND;
+  (*file)->reported = true;
   char why[128];
   snprintf(why, sizeof why, "offset %llu length %llu: the file has %llu bytes",
            (unsigned long long)range->off, (unsigned long long)range->len,

@@ -82,7 +82,7 @@ typedef struct surg__datafile {
   int fd;               /* -1: not kept open */
   uint64_t size, dev, ino;
   bool absent;          /* cannot be read, or must not be read (surg__absent) */
-  bool told;            /* reported: a tensor exceeds the file */
+  bool reported;        /* reported: a tensor exceeds the file */
   struct surg__datafile *next; /* next in the model's list */
 } surg__datafile;
 

@@ -91,7 +91,7 @@ static surg_pass_result fail(surg_pass_ctx *p, surg_status status, const surg_no
   else
     p->no_memory = true;
   surg__free(ctx, line);
-  if (!p->told) p->told = status;
+  if (!p->failed) p->failed = status;
   return SURG_PASS_FAILED;
 }
 

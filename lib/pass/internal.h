@@ -185,7 +185,7 @@ struct surg_pass_ctx {
   const surg__pipeline_step *step;
   size_t report; /* index of its surg__pass_report */
   surg__arena scratch;
-  surg_status told;    /* status of the first surg_pass_fail or surg_pass_usage; else SURG_OK */
+  surg_status failed;  /* status of the first surg_pass_fail or surg_pass_usage; else SURG_OK */
   bool told_used;      /* surg_pass_used was called */
   surg_exactness used, needs; /* worst class used, and the part of it that requires consent */
   const surg__errors *errors; /* of the model before a pass of a plugin; else NULL */

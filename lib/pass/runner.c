@@ -109,7 +109,7 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
              surg__q(r->ctx, p->undeclared));
     return misbehaved(r, p->pass, what);
   }
-  if (p->told) return p->told;
+  if (p->failed) return p->failed;
   if (result == SURG_PASS_FAILED) {
     if (surg_context_error(r->ctx) && misused(r, p->pass))
       return misbehaved(r, p->pass, "failed: a call that it made was invalid");

@@ -13,12 +13,13 @@
 
 #define ROUNDS 8u /* most rounds over all cures; each must leave fewer objections */
 #define AHEAD_NODES \
-  200000u          /* nodes that look-ahead searches may try beyond those the main search tries */
-#define WRAPS 64u  /* most combinations of operator and types for which casts are tried */
+  200000u           /* nodes that look-ahead searches may try beyond those the main search tries */
+#define WRAPS 64u   /* most combinations of operator and types for which casts are tried */
 #define OUTPUTS 64u /* most outputs that get a node at once */
-#define AHEAD 2u   /* nesting of look-ahead searches: sizes, an operator, the cures of its
-                    * replacement */
-#define OLDEST 7  /* the oldest opset that is tried */
+#define AHEAD                                                                            \
+  2u             /* nesting of look-ahead searches: sizes, an operator, the cures of its \
+                  * replacement */
+#define OLDEST 7 /* the oldest opset that is tried */
 
 /* --- objections --- */
 
@@ -75,18 +76,18 @@ surg_status surg__repair_run(surg_context *ctx, surg_model **m, const char *text
   surg__buf before, after;
   const surg__run_options options = {
       .verify_each = verify_each, .has_allow = true, .allow = given.most};
-  surg__run_report told = {0};
+  surg__run_report report = {0};
   surg_context_clear_error(ctx);
   surg__buf_init(&before, ctx);
   surg__buf_init(&after, ctx);
   surg_status s = surg__pipeline_parse(ctx, text, "repair", &p);
   if (s == SURG_OK) s = surg__repair_put_interface(*m, &before);
   if (s == SURG_OK) {
-    s = surg__run(m, p, &options, &told);
+    s = surg__run(m, p, &options, &report);
     if (s == SURG_OK) s = surg__repair_put_interface(*m, &after);
     const bool same = before.n == after.n && (!after.n || !memcmp(before.p, after.p, after.n));
-    *needed = (surg__consent){told.worst, told.interface || !same};
-    surg__run_report_free(&told);
+    *needed = (surg__consent){report.worst, report.interface || !same};
+    surg__run_report_free(&report);
   }
   surg__buf_free(&before);
   surg__buf_free(&after);
@@ -225,8 +226,8 @@ static bool cure_domains(surg__repair *r, surg__repair_counts *now) {
 
 static bool cure_ir(surg__repair *r, surg__repair_counts *now) {
   char text[64];
-  const int64_t have = surg_model_ir_version(r->m), to = have > r->t->ir.high ? r->t->ir.high
-                                                                              : r->t->ir.low;
+  const int64_t have = surg_model_ir_version(r->m),
+                to = have > r->t->ir.high ? r->t->ir.high : r->t->ir.low;
   snprintf(text, sizeof text, "ir{to=%lld}", (long long)to);
   return cure(r, text, now);
 }
@@ -613,7 +614,7 @@ surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
 }
 
 void surg__repair_init(surg__repair *r, surg_context *ctx, const surg__target *t, surg_model *m,
-                 surg__consent given) {
+                       surg__consent given) {
   *r = (surg__repair){.ctx = ctx, .t = t, .m = m, .given = given};
   surg__buf_init(&r->first, ctx);
   surg__buf_init(&r->pipeline, ctx);

@@ -74,7 +74,7 @@ struct surg_session {
   surg_context *ctx;
   surg__engine own; /* where the caller gives no engine */
   surg__exec exec;
-  surg_node_time_fn told;
+  surg_node_time_fn report;
   void *user;
   uint64_t started; /* of the node of the main graph that runs now */
 };
@@ -162,12 +162,12 @@ static surg_status before(void *user, surg_node *n, surg__machine *m) {
 static void after(void *user, const surg_node *n) {
   surg_session *s = user;
   if (surg_node_graph(n) == surg_model_graph(s->exec.model))
-    s->told(s->user, n, surg__os_now_ns() - s->started);
+    s->report(s->user, n, surg__os_now_ns() - s->started);
 }
 
 void surg_session_watch(surg_session *s, surg_node_time_fn fn, void *user) {
   if (!s) return;
-  s->told = fn;
+  s->report = fn;
   s->user = user;
   s->exec.watched =
       fn ? (surg__session){.before = before, .after = after, .user = s} : (surg__session){0};

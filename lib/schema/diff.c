@@ -125,8 +125,7 @@ static void put_params(surg__buf *b, const surg_schema *from, const surg_schema 
     if (old && old->option != p->option)
       surg__buf_printf(b, "%s %s %s\n", what, p->name, option_words(p));
     if (old && !renamed && old - olds != p - news)
-      surg__buf_printf(b, "%s %s is at %u, was at %u\n", what, p->name, i,
-                       (unsigned)(old - olds));
+      surg__buf_printf(b, "%s %s is at %u, was at %u\n", what, p->name, i, (unsigned)(old - olds));
   }
   for (uint32_t i = 0; i < n_old; i++) {
     const bool renamed = i < n_new && !find_name(olds, n_old, news[i].name);
@@ -195,15 +194,15 @@ static size_t collect(const surg_schema *from, const surg_schema *to, change out
 static void put_types(surg__buf *b, const surg_schema *from, const surg_schema *to) {
   change c[MOST_PARAMS];
   const size_t n = collect(from, to, c);
-  bool told[MOST_PARAMS] = {false};
+  bool reported[MOST_PARAMS] = {false};
   for (size_t i = 0; i < n; i++) {
-    if (told[i]) continue;
+    if (reported[i]) continue;
     for (size_t k = i; k < n; k++) {
       if (!is_same(&c[i].more, &c[k].more) || !is_same(&c[i].less, &c[k].less)) continue;
       /* An input and an output can have the same name. */
       bool again = false;
-      for (size_t j = i; j < k; j++) again |= told[j] && strcmp(c[j].name, c[k].name) == 0;
-      told[k] = true;
+      for (size_t j = i; j < k; j++) again |= reported[j] && strcmp(c[j].name, c[k].name) == 0;
+      reported[k] = true;
       if (!again) surg__buf_printf(b, "%s%s", k > i ? ", " : "", c[k].name);
     }
     if (!is_empty(&c[i].more)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bad plugin: it needs a function that nobody has. */
+/* A bad plugin: it needs a function that does not exist. */
 #include <onnxsurg/plugin.h>
 
 void no_such_function_anywhere(void);

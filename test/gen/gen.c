@@ -393,7 +393,7 @@ static void random_input(gen *g, unsigned i) {
     (void)remember(g, &v);
 }
 
-/* Values nobody reads become outputs, but for some that stay dead; and some that are read. */
+/* Values that are not read become outputs, but for some that stay dead; and some that are read. */
 static void outputs(gen *g) {
   gen_scope *s = g->scope;
   size_t made = 0;

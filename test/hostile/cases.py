@@ -153,9 +153,9 @@ def structure():
     add("initializer-twice", "two initializers of one name",
         make([plus()], [W, tensor("w", 1, [2], floats(9, 9))]), refuse(1, '"w"'))
     add("output-twice", "an output twice", make([COPY], outs=[Y, Y]), OK)
-    add("undefined-input", "a name nobody makes", make([plus("nope")]),
+    add("undefined-input", "a name that no node makes", make([plus("nope")]),
         refuse(1, r'graph\.node\[0\].*\.input\[1\] "nope": not defined'))
-    add("undefined-output", "an output nobody makes", make([n("Relu", ["x"], ["z"])]),
+    add("undefined-output", "an output that no node makes", make([n("Relu", ["x"], ["z"])]),
         refuse(1, r'output\[0\] "y"'))
     add("output-initializer", "an output that is an initializer",
         make([n("Relu", ["x"], ["z"])], [tensor("y", 1, [2], floats(1, 2))]), OK)
@@ -217,7 +217,7 @@ def scopes():
         refuse(1, "then_branch"))
     add("branch-count", "branches with one and two outputs",
         make([cond(relu("x", "o", value("o"), value("o")))], [truth]), refuse(1, "branch|output"))
-    add("branch-undefined", "a branch reads what nobody makes", make([cond(relu("zzz", "o"))], [truth]),
+    add("branch-undefined", "a branch reads what no node makes", make([cond(relu("zzz", "o"))], [truth]),
         refuse(1, 'then_branch.*"zzz": not defined'))
     add("branch-outer-output", "a branch returns an outer value",
         make([cond(graph([], [], [], [value("x", 1, [2])], name="t"))], [truth]), OK)
@@ -307,7 +307,7 @@ def tensors():
     both("raw-short", "too few bytes", [1000000], floats(1, 2))
     both("raw-odd", "seven bytes for two floats", [2], b"1234567")
     both("raw-long", "too many bytes", [2], floats(1, 2, 3, 4))
-    both("dtype-99", "an element type nobody knows", [2], floats(1, 2), 99)
+    both("dtype-99", "an unknown element type", [2], floats(1, 2), 99)
     both("dtype--1", "element type -1", [2], floats(1, 2), -1)
     both("dtype-0", "element type 0", [2], floats(1, 2), 0)
     both("raw-and-typed", "two payloads", [2], floats(1, 2), 1, sub(4, floats(5, 6)))
@@ -528,7 +528,7 @@ def data_files():
     e("petabyte-2", "dims of 1 PB", external("w.bin", 0), OK, put("w.bin"), (2**50,))
     e("place-7", "data_location 7", sub(13, sub(1, "location"), sub(2, "w.bin")) + num(14, 7), out, put("w.bin"))
     e("backslash", "a backslash", external("..\\outside.bin", 0, 8), out)
-    e("unknown-key", "a key nobody knows", external("w.bin", 0, 8, ("__class__", "x")), OK, put("w.bin"))
+    e("unknown-key", "an unknown key", external("w.bin", 0, 8, ("__class__", "x")), OK, put("w.bin"))
     e("memory", "an address in memory", external("*/_ORT_MEM_ADDR_/*", 0x41414141, 8), refuse("13", "."))
     e("length-0", "length 0 as some exporters write it", external("w.bin", 0, 0), OK, put("w.bin"))
     add("data-strings", "strings in a data file",

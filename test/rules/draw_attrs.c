@@ -285,7 +285,7 @@ static void draw_attr(drawer *w, surg__match *m, const surg__attr_def *d) {
     w->failed = true;
 }
 
-/* Attributes of operators nobody here knows. */
+/* Attributes of unknown operators. */
 static void custom_attrs(drawer *w, surg__match *m) {
   for (uint16_t i = 0; i < w->s->n_attrs; i++) {
     const surg__rattr *a = &w->s->attrs[i];

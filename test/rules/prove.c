@@ -174,7 +174,7 @@ static unsigned prove_emission(surg_context *ctx, const options *o, const surg_r
       return 1;
     }
     if (v == CASE_PROVEN) proven[c->emitted - 1]++, t->cases++, some++, tight += c->bounded;
-    /* An operator of a runtime's own, which nobody computes here. */
+    /* An operator of a runtime's own, which has no kernel here. */
     if (v == CASE_IDLE && c && c->emitted && *r->match.stmts[r->anchor].domain &&
         ++made >= o->cases) {
       free(c->text);

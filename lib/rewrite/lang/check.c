@@ -64,7 +64,7 @@ static bool custom_node(checker *c, const surg__rstmt *s, bool emitted) {
 
 /* --- patterns --- */
 
-static bool version_takes(const surg__rstmt *s, const surg_schema *schema) {
+static bool version_accepts(const surg__rstmt *s, const surg_schema *schema) {
   if (!schema || s->n_in > surg_schema_max_inputs(schema)) return false;
   if (s->n_out > surg_schema_max_outputs(schema)) return false;
   for (uint16_t i = 0; i < s->n_attrs; i++)
@@ -84,7 +84,7 @@ static bool pattern_node(checker *c, surg__rstmt *s) {
   const int64_t newest = surg_schema_newest("");
   const int64_t hi = c->r->match.hi > newest ? newest : c->r->match.hi;
   const surg_schema *any = NULL;
-  bool takes = false;
+  bool accepts = false;
   for (int64_t v = s->domain[0] ? hi : c->r->match.lo; v <= hi; v++) {
     const surg_schema *schema = schema_after(s, any, v);
     if (!schema || schema == any) continue;
@@ -92,9 +92,9 @@ static bool pattern_node(checker *c, surg__rstmt *s) {
     s->op = surg_schema_op(schema);
     /* Older versions may not be commutative; the matcher checks the version of each node. */
     s->commutative |= (schema->flags & SURG__OP_COMMUTATIVE) && s->n_in == 2 && !s->more_in;
-    takes |= version_takes(s, schema);
+    accepts |= version_accepts(s, schema);
   }
-  if (takes) return true;
+  if (accepts) return true;
   if (!any) {
     const char *near = surg__nearest(s->op_type, c->ctx, SURG_OP_COUNT - 1, op_at);
     return FAIL(c, s->line, "no operator %s in these opsets%s%s", title(s),

@@ -290,7 +290,7 @@ static const interpret_row functions[] = {
             "<domain: \"d\", opset_import: [\"\" : 17]> f <alpha: float = 0.25> (p) => (q) {"
             "q = LeakyRelu<alpha : float = @alpha>(p) }",
      "float[2]: -0.5 1\nfloat[2]: -0.25 1"},
-    {"an attribute nobody gives takes the operator's default",
+    {"an absent attribute has the operator's default",
      WITH_F "g () => (float[2] x) <float[2] a = {-1, 1}> { x = d.f(a) }"
             "<domain: \"d\", opset_import: [\"\" : 17]> f <alpha> (p) => (q) {"
             "q = LeakyRelu<alpha : float = @alpha>(p) }",

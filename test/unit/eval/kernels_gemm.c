@@ -309,7 +309,7 @@ START_TEST(convolutions) {
 }
 END_TEST
 
-/* Small whole numbers: every order of sums gives the same. */
+/* Small integers: every order of sums gives the same. */
 static void make_whole(surg__array *a) {
   for (uint64_t i = 0; i < a->count; i++) {
     surg__store_f64(a->dtype, a->data, i, (double)unit_between(0, 16) - 8);

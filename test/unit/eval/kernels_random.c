@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every kernel with inputs and attributes nobody would write: it must answer, the same twice, and
+/* Every kernel with inputs and attributes that no exporter writes: it must answer, the same twice, and
  * its outputs must have types the operator allows. Meant to run under the sanitizers too. */
 #include <stdio.h>
 #include <stdlib.h>

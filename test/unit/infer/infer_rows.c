@@ -440,7 +440,7 @@ const infer_row infer_rows[] = {
      "s = Shape(x)\n q = Gather(s, p)\n f = Cast <to = 1> (q)\n g = Mul(f, k)\n h = Div(g, f)\n"
      "t = Concat <axis = 0> (one, h)\n y = Resize(x, , t)",
      "y float[1,3,8,12]"},
-    /* what nobody knows */
+    /* unknown */
     {13, "float[2] x", "", "y = Nonsense(x)", "y -"},
     {13, "seq(float[2]) x", "", "y = Identity(x)\n n = SequenceLength(x)",
      "y seq(float[2]); n int64[]"},

@@ -275,7 +275,7 @@ START_TEST(test_random) {
     surg__array_drop(&out);
     surg_model_free(m);
   }
-  ck_assert_uint_lt(failed, 150); /* whole numbers divided by zero and such */
+  ck_assert_uint_lt(failed, 150); /* integers divided by zero and such */
   ck_assert_uint_gt(w.narrow, 5000);
   ck_assert_uint_gt(w.seen, w.narrow);
   free(d);

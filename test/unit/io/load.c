@@ -333,7 +333,7 @@ START_TEST(recursion_is_refused) {
   wire w = one(mb_node_in("d", "F", "x", "y"));
   wire_message(&w, 25, function("F", mb_node_in("d", "F", "a", "b")));
   refused(w, "calls itself");
-  w = one(mb_node("Relu", "x", "y")); /* even where nobody calls it, and within a branch */
+  w = one(mb_node("Relu", "x", "y")); /* even where it is never called, and within a branch */
   wire n = if_node(branch("Neg", "a", "o"), none, "b");
   wire inner = {0};
   wire_message(&inner, 1, mb_node_in("d", "G", "a", "p"));

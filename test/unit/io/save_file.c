@@ -374,7 +374,7 @@ START_TEST(weights_go_along_to_another_folder) {
 }
 END_TEST
 
-/* Names that a model must not put into the user's folder, and a name somebody else has. */
+/* Names that a model must not put into the user's folder, and a name that another file has. */
 START_TEST(other_names_are_gathered) {
   static const char *const names[] = {"Makefile", "setup.py", "sub/weights.bin", ".bin",
                                       "taken.bin"};

@@ -476,7 +476,7 @@ static void random_field(rng *r, surg__buf *b, const ProtobufCFieldDescriptor *f
 }
 
 /* Fields in any number and order, one member of a oneof at most (the last one counts, and unpacking
- * keeps no other), now and then one nobody knows. */
+ * keeps no other), now and then an unknown one. */
 static void random_message(rng *r, surg__buf *b, const ProtobufCMessageDescriptor *d, int depth) {
   bool oneof = false;
   uint32_t keep = 1 + below(r, 4);

@@ -70,7 +70,7 @@ static bool inside(surg_graph *g, const surg_graph *outer) {
   return false;
 }
 
-/* Names a value of an inner graph like one outside, as files do, where nobody inside reads that. */
+/* Names a value of an inner graph like one outside, as files do, where no node inside reads that. */
 static void add_shadow(surg_graph *g) {
   surg_graph *p = surg_graph_parent(g);
   if (!p) return;

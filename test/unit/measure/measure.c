@@ -196,7 +196,7 @@ END_TEST
 typedef struct cost_row {
   int opset;
   const char *inputs, *nodes;
-  int64_t macs, flops; /* -1: a size is not known; -2: nobody knows the operator */
+  int64_t macs, flops; /* -1: a size is not known; -2: unknown operator */
   const char *info;    /* what is declared of values, or NULL */
 } cost_row;
 
