@@ -47,7 +47,7 @@ static surg_status judge(matrix *x, const surg_target *t) {
 static surg_status judge_all(matrix *x, const char *words) {
   surg_status s = SURG_OK;
   const char *name;
-  for (size_t i = 0; s == SURG_OK && (name = surg_target_name_at(i)); i++) {
+  for (size_t i = 0; s == SURG_OK && (name = surg_context_target(x->ctx, i)); i++) {
     surg_target *t = NULL;
     if (!wanted(words, name)) continue;
     s = surg_target_open(x->ctx, name, &t);

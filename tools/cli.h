@@ -277,6 +277,8 @@ int cmd_surgery(int argc, char **argv);
 /* Runs the pass or preset named argv[0]. Returns an exit code, or -1 if there is none of that
  * name. */
 int cmd_pass(int argc, char **argv);
+/* Whether a pass or preset has this name, also one of a plugin that the arguments name. */
+bool cmd_pass_known(const char *word, int argc, char **argv);
 /* The built-in pass with the most similar name, or NULL. */
 const char *cmd_pass_nearest(const char *word);
 int cmd_cat(int argc, char **argv);

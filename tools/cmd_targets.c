@@ -5,11 +5,12 @@
 #include "check_target.h"
 
 static const char help[] =
-    "usage: onnxsurg targets [--json] [NAME|FILE.target [OP...]]\n"
+    "usage: onnxsurg targets [--json] [--plugin FILE] [NAME|FILE.target [OP...]]\n"
     "Lists the known engines; with a name, prints what that engine supports, with\n"
     "operators, only those. Names may be short: ort, trt8.6.\n"
     "doc/targets.md explains the facts of a target and how to write one.\n"
     "  --json              print JSON\n"
+    "  --plugin FILE       list the targets of a plugin too\n"
     "next: onnxsurg check --target NAME IN\n";
 
 /* Appends a range of versions, and blanks up to `columns` (0: none), one at least. */
@@ -41,7 +42,7 @@ static int list(surg_context *ctx, bool json) {
   surg_status s = SURG_OK;
   const char *name;
   if (!json) cli_text_printf(&b, "%-46s %-10s %-10s %s\n", "target", "opset", "IR", "operators");
-  for (size_t i = 0; s == SURG_OK && (name = surg_target_name_at(i)); i++) {
+  for (size_t i = 0; s == SURG_OK && (name = surg_context_target(ctx, i)); i++) {
     surg_target *t = NULL;
     s = surg_target_open(ctx, name, &t);
     if (s == SURG_OK && json)

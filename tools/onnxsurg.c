@@ -5,7 +5,7 @@
 
 #include "base/os.h"
 #include "base/os_program.h"
-#include "cli.h"
+#include "surgery.h"
 
 #define STACK_PER_LEVEL (64u << 10) /* bytes of stack per nesting level of graphs */
 
@@ -107,6 +107,54 @@ static int no_command(int argc, char **argv) {
   return EXIT_USAGE;
 }
 
+static bool is_command(const char *word) {
+  for (size_t i = 0; i < CLI_COUNT(commands); i++)
+    if (strcmp(word, commands[i].name) == 0) return true;
+  return false;
+}
+
+/* The option of the main form that a word of the command line spells, also abbreviated; or NULL. */
+static const struct option *main_option(const char *word) {
+  const size_t n = strcspn(word, "=");
+  for (const struct option *o = surgery_table; o->name; o++)
+    if (strncmp(o->name, word, n) == 0) return o;
+  return NULL;
+}
+
+/* The first word that is no option of the main form and no value of one, or NULL. */
+static const char *first_word(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--") == 0) return NULL;
+    if (argv[i][0] != '-' || !argv[i][1]) return argv[i];
+    const struct option *o = argv[i][1] == '-' ? main_option(argv[i] + 2) : NULL;
+    const bool long_value = o && o->has_arg == required_argument && !strchr(argv[i], '=');
+    if (long_value || strcmp(argv[i], "-o") == 0) i++;
+  }
+  return NULL;
+}
+
+/* Handles a command or pass after its options, where it would be taken for a file. Returns -1 for
+ * anything else. */
+static int late_command(int argc, char **argv) {
+  const char *word = argv[1][0] == '-' ? first_word(argc, argv) : NULL;
+  if (!word || strcmp(word, "-") == 0 || surg__os_exists(word)) return -1;
+  const bool command = is_command(word);
+  if (!command && !cmd_pass_known(word, argc, argv)) return -1;
+  fprintf(stderr, "onnxsurg: error: no file ");
+  cli_put(stderr, word);
+  fprintf(stderr, "; a %s is the first word: `onnxsurg ", command ? "command" : "pass");
+  cli_put(stderr, word);
+  fputc(' ', stderr);
+  cli_put(stderr, argv[1]);
+  fprintf(stderr, " ...`");
+  if (!command) {
+    fprintf(stderr, ", or --pass ");
+    cli_put(stderr, word);
+  }
+  fputc('\n', stderr);
+  return EXIT_USAGE;
+}
+
 typedef struct arguments {
   int argc;
   char **argv;
@@ -117,6 +165,7 @@ static void run_main(void *user) {
   arguments *a = user;
   a->code = a->argc > 1 ? run_command(a->argv[1], a->argc - 1, a->argv + 1) : -1;
   if (a->code < 0 && a->argc > 1) a->code = no_command(a->argc, a->argv);
+  if (a->code < 0 && a->argc > 1) a->code = late_command(a->argc, a->argv);
   if (a->code < 0) a->code = cmd_surgery(a->argc, a->argv);
 }
 

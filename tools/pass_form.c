@@ -22,6 +22,15 @@ const char *cmd_pass_nearest(const char *word) {
   return near;
 }
 
+bool cmd_pass_known(const char *word, int argc, char **argv) {
+  surg_context *ctx = surg_context_new(NULL);
+  const surg_registry *r = ctx ? surg_context_passes(ctx) : NULL;
+  if (r) cli_plugins_ahead(ctx, argc, argv);
+  const bool known = r && (surg_registry_find(r, word) || preset_named(r, word));
+  surg_context_free(ctx);
+  return known;
+}
+
 static bool own(const pass_form *form, const char *name) {
   for (size_t i = 0; form->pass && i < form->pass->option_count; i++)
     if (strcmp(form->pass->options[i].name, name) == 0) return true;

@@ -25,6 +25,10 @@ SURG_EXPORT surg_status surg_context_report_memory(surg_context *ctx, const char
 /* As surg_context_load_rules, from a file of at most 16 MiB. SURG_EIO, reported: it cannot be read.
  */
 SURG_EXPORT surg_status surg_context_load_rules_file(surg_context *ctx, const char *path);
+/* Parses and checks all rules of a context; otherwise a built-in rule is read when a run needs it.
+ * SURG_EINVALID, reported with file and line: a rule is invalid. SURG_ENOMEM. O(text of the rules)
+ */
+SURG_EXPORT surg_status surg_context_check_rules(surg_context *ctx);
 /* As surg_context_load_schemas, from a file of at most 1 MiB. SURG_EIO, reported: it cannot be
  * read.
  */

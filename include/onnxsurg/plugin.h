@@ -50,24 +50,24 @@ typedef struct surg_plugin_info {
 #endif
 
 /* Defines the exported function of a plugin. `init_fn` gets the registry and registers passes. */
-#define SURG_PLUGIN_ENTRY(plugin_name, plugin_version, init_fn)                       \
-  static surg_status surg_plugin_init(const surg_api *api, surg_registry *registry) { \
-    surg_plugin_api = api;                                                            \
-    return init_fn(registry);                                                         \
-  }                                                                                   \
-  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void);                       \
-  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void) {                      \
-    static const uint32_t layout[] = {SURG_ABI_LAYOUT};                               \
-    static const surg_plugin_info info = {sizeof(surg_plugin_info),                   \
-                                          SURG_ABI_MAJOR,                             \
-                                          SURG_ABI_MINOR,                             \
-                                          plugin_name,                                \
-                                          plugin_version,                             \
-                                          surg_plugin_init,                           \
-                                          SURG_ABI_SOURCE,                            \
-                                          layout,                                     \
-                                          sizeof layout / sizeof *layout};            \
-    return &info;                                                                     \
+#define SURG_PLUGIN_ENTRY(plugin_name, plugin_version, init_fn)                        \
+  static surg_status surg_plugin_init(const surg_api *api, surg_registry *registry) {  \
+    if (surg_plugin_api != api) surg_plugin_api = api; /* other threads may read it */ \
+    return init_fn(registry);                                                          \
+  }                                                                                    \
+  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void);                        \
+  SURG_PLUGIN_EXPORT const surg_plugin_info *surg_plugin(void) {                       \
+    static const uint32_t layout[] = {SURG_ABI_LAYOUT};                                \
+    static const surg_plugin_info info = {sizeof(surg_plugin_info),                    \
+                                          SURG_ABI_MAJOR,                              \
+                                          SURG_ABI_MINOR,                              \
+                                          plugin_name,                                 \
+                                          plugin_version,                              \
+                                          surg_plugin_init,                            \
+                                          SURG_ABI_SOURCE,                             \
+                                          layout,                                      \
+                                          sizeof layout / sizeof *layout};             \
+    return &info;                                                                      \
   }
 
 #endif

@@ -47,15 +47,18 @@ typedef struct surg_judgement {
   size_t misread;              /* of the unsupported ones */
 } surg_judgement;
 
-/* The built-in targets, by name: "onnxruntime-1.14", "tensorrt-8.6". NULL past the end. */
+/* Number of built-in targets. */
 SURG_EXPORT size_t surg_target_count(void);
 /* The name of built-in target i; NULL: there is none. Static text. */
 SURG_EXPORT const char *surg_target_name_at(size_t i);
-/* The target that a user means: a path with '/' or that ends in ".target" is a file; else the name
- * of a built-in target, an alias ("trt8.6"), a name without version (the newest), or with a version
- * between those that are known (the next lower one, with a note). SURG_EUSAGE, reported: no such
- * target, with the nearest name, or a file that is no target; SURG_EIO: it cannot be read. O(size
- * of the target) */
+/* The name of target i of a context: the built-in ones, then those that plugins registered. NULL:
+ * there is none. Valid until the context is freed or a plugin is loaded. */
+SURG_EXPORT const char *surg_context_target(const surg_context *ctx, size_t i);
+/* The target that a user means: the name of one that a plugin registered; a path with '/' or that
+ * ends in ".target" is a file; else the name of a built-in target, an alias ("trt8.6"), a name
+ * without version (the newest), or with a version between those that are known (the next lower one,
+ * with a note). SURG_EUSAGE, reported: no such target, with the nearest name, or a file that is no
+ * target; SURG_EIO: it cannot be read. O(size of the target) */
 SURG_EXPORT surg_status surg_target_open(surg_context *ctx, const char *name, surg_target **out);
 /* A target from JSON text; `name` is used in messages. SURG_EUSAGE, reported with the line: the
  * text is no target. */

@@ -2,6 +2,7 @@
 /* Creating and configuring contexts. */
 #include "base/context.h"
 
+#include <jansson.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdlib.h>
 #define XXH_INLINE_ALL
@@ -9,7 +10,17 @@
 
 #include "base/dtype.h"
 #include "base/os.h"
+#include "base/os_dl.h"
 #include "base/taught.h"
+
+/* Lets Jansson choose its hash seed once, before two threads do so at the same time. */
+static void seed_json(void) {
+  static bool seeded;
+  surg__os_lock();
+  if (!seeded) json_object_seed(0);
+  seeded = true;
+  surg__os_unlock();
+}
 
 surg_context *surg_context_new(const surg_config *config) {
   surg_config given;
@@ -17,6 +28,7 @@ surg_context *surg_context_new(const surg_config *config) {
   surg_context *ctx = surg__heap(&given, NULL, sizeof *ctx);
   if (!ctx) return NULL;
   memset(ctx, 0, sizeof *ctx);
+  seed_json();
   ctx->config = given;
   ctx->max_memory = ctx->config.max_memory ? ctx->config.max_memory : SURG_LIMIT_MEMORY;
   ctx->max_warnings = SURG_LIMIT_WARNINGS;

@@ -26,6 +26,7 @@ struct surg_context {
   void (*registry_free)(surg_context *, surg_registry *); /* no dependency on lib/pass */
   struct surg__rules *rules;                              /* lib/rewrite; created on first use */
   void (*rules_free)(struct surg__rules *);
+  size_t (*rules_cut)(struct surg__rules *, size_t keep); /* drops those of the user past `keep` */
   struct surg__customs *customs;                          /* lib/schema/custom.h; NULL: none */
   void (*customs_free)(struct surg__customs *);
   struct surg__taught *taught; /* base/taught.h; NULL: nothing */

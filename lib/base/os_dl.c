@@ -4,6 +4,30 @@
 
 #include <stddef.h>
 
+#ifdef _WIN32
+#include <windows.h>
+static SRWLOCK lock = SRWLOCK_INIT;
+
+void surg__os_lock(void) {
+  AcquireSRWLockExclusive(&lock);
+}
+
+void surg__os_unlock(void) {
+  ReleaseSRWLockExclusive(&lock);
+}
+#else
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void surg__os_lock(void) {
+  pthread_mutex_lock(&lock);
+}
+
+void surg__os_unlock(void) {
+  pthread_mutex_unlock(&lock);
+}
+#endif
+
 #if SURG__OS_DL
 #include <dlfcn.h>
 

@@ -16,4 +16,9 @@ void *surg__os_dl_symbol(void *library, const char *name); /* NULL: it has no su
 /* Why the last call failed; NULL if it did not. Valid until the next call. */
 const char *surg__os_dl_error(void);
 
+/* The lock of the process, for the state that contexts share: variables of plugins and of
+ * libraries. It is held for the init of a plugin, so it must not be taken twice. */
+void surg__os_lock(void);
+void surg__os_unlock(void);
+
 #endif

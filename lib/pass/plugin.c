@@ -124,7 +124,10 @@ static surg_status run_init(surg_registry *r, const char *path, const plugin_inf
   r->path = path;
   r->refused = false;
   const surg__calling outer = surg__calling_begin(info->name, "init", "");
+  /* One init at a time in the process: it writes to variables of the plugin. */
+  surg__os_lock();
   surg_status s = info->init(surg__api(), r);
+  surg__os_unlock();
   surg__calling_end(outer);
   bool refused = r->refused;
   r->origin = r->path = NULL;

@@ -180,6 +180,11 @@ surg_status surg_registry_add_operator(surg_registry *r, const surg_operator *op
 
 /* --- taking back --- */
 
+/* Removes rules so that at most `keep` remain; returns their number. */
+static size_t rules_cut(surg_context *ctx, size_t keep) {
+  return ctx->rules ? ctx->rules_cut(ctx->rules, keep) : 0;
+}
+
 surg__lesson surg__lesson_begin(const surg_registry *r) {
   const struct surg__taught *t = r->ctx->taught;
   return (surg__lesson){.passes = r->passes.count,
@@ -188,7 +193,9 @@ surg__lesson surg__lesson_begin(const surg_registry *r) {
                         .extensions = r->extensions.count,
                         .operators = t ? t->operators.count : 0,
                         .targets = t ? t->targets.count : 0,
-                        .messages = t ? t->messages.count : 0};
+                        .messages = t ? t->messages.count : 0,
+                        .rules = rules_cut(r->ctx, SIZE_MAX),
+                        .schemas = surg__customs_count(r->ctx)};
 }
 
 void surg__lesson_undo(surg_registry *r, const surg__lesson *before) {
@@ -201,4 +208,6 @@ void surg__lesson_undo(surg_registry *r, const surg__lesson *before) {
   r->owned_presets.count = before->owned_presets;
   r->extensions.count = before->extensions;
   surg__taught_cut(r->ctx, before->operators, before->targets, before->messages);
+  rules_cut(r->ctx, before->rules);
+  surg__customs_cut(r->ctx, before->schemas);
 }

@@ -79,14 +79,24 @@ surg_status surg_context_load_schemas(surg_context *ctx, const char *text, size_
   if (!c) return surg__alloc_status(ctx);
   const size_t before = c->list.count;
   surg_status s = surg__customs_parse(c, text, n, name);
-  if (c->list.count > before && c->list.count)
+  for (size_t i = before; i < c->list.count; i++) c->list.items[i]->place = i;
+  if (c->list.count > before)
     qsort(c->list.items, c->list.count, sizeof *c->list.items, by_name);
   if (s == SURG_OK) s = check_twice(c, name);
-  if (s == SURG_OK) return s;
-  /* An invalid file adds no operators: drop the list. The caller loads earlier files again. */
-  ctx->customs = NULL;
-  customs_free(c);
+  if (s != SURG_OK) surg__customs_cut(ctx, before);
   return s;
+}
+
+size_t surg__customs_count(const surg_context *ctx) {
+  return ctx->customs ? ctx->customs->list.count : 0;
+}
+
+void surg__customs_cut(surg_context *ctx, size_t keep) {
+  struct surg__customs *c = ctx->customs;
+  size_t n = 0;
+  for (size_t i = 0; c && i < c->list.count; i++)
+    if (c->list.items[i]->place < keep) c->list.items[n++] = c->list.items[i];
+  if (c) c->list.count = n;
 }
 
 const surg__custom_attr *surg__custom_attr_find(const surg__custom *s, const char *name) {

@@ -69,6 +69,7 @@ typedef struct surg__custom {
   const surg__custom_attr *attrs;
   const surg__custom_type *types;
   uint32_t n_inputs, n_outputs, n_attrs, n_types;
+  size_t place; /* number of operators that were added before it */
 } surg__custom;
 
 /* The definition of a CUSTOM operator in the context, or NULL. O(log operators). */
@@ -78,6 +79,11 @@ const surg__custom_attr *surg__custom_attr_find(const surg__custom *s, const cha
 uint32_t surg__custom_mask(const surg__custom *s, const char *type);
 /* The formal parameter at position i; a variadic last one also for later positions; or NULL. */
 const surg__custom_param *surg__custom_formal(const surg__custom_param *list, uint32_t n, size_t i);
+
+/* Number of operators of the context, for surg__customs_cut. */
+size_t surg__customs_count(const surg_context *ctx);
+/* Removes all but the `keep` operators that were added first. */
+void surg__customs_cut(surg_context *ctx, size_t keep);
 
 /* --- for custom_parse.c --- */
 struct surg__customs {

@@ -88,8 +88,15 @@ static const surg__target_text *best(const split *want, bool *exact) {
   return found;
 }
 
-static const char *name_at(const void *list, size_t i) {
-  return ((const surg__target_text *)list)[i].name;
+static const char *name_at(const void *ctx, size_t i) {
+  return surg_context_target(ctx, i);
+}
+
+/* The target of the context with the most similar name, or NULL. */
+static const char *nearest(surg_context *ctx, const char *name) {
+  size_t n = surg__target_count;
+  while (surg_context_target(ctx, n)) n++;
+  return surg__nearest(name, ctx, n, name_at);
 }
 
 static surg__target *none(surg_context *ctx, const char *name, const split *want) {
@@ -107,7 +114,7 @@ static surg__target *none(surg_context *ctx, const char *name, const split *want
                 "nothing is known of a version that old; the oldest known is %s", near);
     return NULL;
   }
-  near = surg__nearest(name, surg__target_texts, surg__target_count, name_at);
+  near = nearest(ctx, name);
   surg__error(ctx, SURG_EUSAGE, name, "there is no such target%s%s%s; see onnxsurg targets",
               near ? "; is it " : "", near ? near : "", near ? "?" : "");
   return NULL;

@@ -20,6 +20,13 @@ const char *surg_target_name_at(size_t i) {
   return i < surg__target_count ? surg__target_texts[i].name : NULL;
 }
 
+const char *surg_context_target(const surg_context *ctx, size_t i) {
+  if (!ctx || i < surg__target_count) return ctx ? surg_target_name_at(i) : NULL;
+  const struct surg__taught *t = ctx->taught;
+  i -= surg__target_count;
+  return t && i < t->targets.count ? t->targets.items[i].name : NULL;
+}
+
 /* The status after a failed read. An invalid or missing target is a usage error; the diagnostic is
  * already reported. */
 static surg_status failure(const surg_context *ctx) {

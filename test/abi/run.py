@@ -257,6 +257,22 @@ class Runner:
                        'probes.onnxtxt', 'out.onnx')
         if self.expect('forward as a command', got, 0, ''):
             self.same('forward as a command', self.run('cat', 'out.onnx').stdout, PROBES_AFTER)
+        # The pass after its options would be a file.
+        (self.folder / 'out.onnx').unlink(missing_ok=True)
+        hint = (r'onnxsurg: error: no file forward; a pass is the first word: `onnxsurg forward '
+                r'--%s \.\.\.`, or --pass forward')
+        for first, late in (('plugin', ('--plugin', './forward.so', 'forward', '--op', 'x')),
+                            ('plugin=./forward.so', ('--plugin=./forward.so', 'forward')),
+                            ('quiet', ('--quiet', '--plugin', './forward.so', 'forward'))):
+            got = self.run(*late, 'probes.onnxtxt', 'out.onnx')
+            self.expect('late pass ' + first, got, 2, hint % re.escape(first))
+        got = self.run('--plugin', './forward.so', 'check', 'probes.onnxtxt')
+        self.expect('late command', got, 2, r'onnxsurg: error: no file check; a command is the first '
+                    r'word: `onnxsurg check --plugin \.\.\.`')
+        shutil.copy(self.folder / 'probes.onnxtxt', self.folder / 'forward')
+        got = self.run('--plugin', './forward.so', '--pass', '', 'forward', 'out.onnx')
+        self.expect('a file that is named as a pass', got, 0, '')
+        (self.folder / 'forward').unlink()
         got = self.run('passes', '--plugin', './forward.so', 'forward')
         if 'from plugin forward' not in got.stdout or got.returncode:
             self.failed += 1
@@ -293,6 +309,18 @@ class Runner:
         got = self.run('check', *own, '--target', 'acme-npu', 'clip.onnxtxt')
         self.expect('target', got, 0, '')
         self.same('target', got.stdout.splitlines()[0], 'clip.onnxtxt: supported by acme-npu')
+        listed = self.run('targets', *own).stdout
+        if not re.search(r'(?m)^acme-npu .*\d$', listed):
+            self.failed += 1
+            print('FAIL targets: no acme-npu in\n' + listed)
+        (self.folder / 'out.onnx').unlink(missing_ok=True)
+        got = self.run('targets', *own, 'acme-np')
+        self.expect('nearest target', got, 2, r'acme-np: error: there is no such target; is it '
+                    r'acme-npu\?; see onnxsurg targets')
+        got = self.run('check', *own, '--targets', 'acme', 'clip.onnxtxt').stdout
+        if not re.search(r'(?m)^acme-npu +supported', got):
+            self.failed += 1
+            print('FAIL check --targets: ' + got)
         for command in ('check', 'verify', 'run'):
             got = self.run(command, '--plugin', 'none.so', 'clip.onnxtxt', 'plain.onnx')
             self.same(command + ' without its plugin', got.stderr,

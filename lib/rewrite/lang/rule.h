@@ -223,7 +223,8 @@ static inline bool surg__rule_is_own(const surg_rule *r) { return r->place >= r-
 /* Parses the rest of a rule on first use. Returns false if out of memory, or if built-in text
  * is invalid (reported). */
 bool surg__rule_read(const surg_rule *r);
-bool surg__rules_read_all(surg__rules *r);
+/* Parses all rules, and checks that built-in ones do not undo each other. Faults are reported. */
+surg_status surg__rules_read_all(surg__rules *r);
 /* Adds rules to the list without parsing them; each is parsed on first use. */
 surg_status surg__rules_list(surg__rules *r, const surg__rule_file *files,
                              const surg__rule_entry *entries, size_t n);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The list of rules of a context. */
+#include <onnxsurg/context.h>
+
 #include "pass/pass.h"
 #include "rewrite/lang/rule.h"
 
@@ -8,6 +10,13 @@ static void rules_free(surg__rules *r) {
   surg__vec_free(r->ctx, &r->declined);
   surg__arena_free(&r->arena);
   surg__free(r->ctx, r);
+}
+
+/* Removes rules of the user so that at most `keep` rules remain; returns their number. */
+static size_t rules_cut(surg__rules *r, size_t keep) {
+  if (keep < r->builtins) keep = r->builtins;
+  if (r->list.count > keep) r->list.count = keep;
+  return r->list.count;
 }
 
 surg__rules *surg__rules_of(surg_context *ctx) {
@@ -22,6 +31,7 @@ surg__rules *surg__rules_of(surg_context *ctx) {
     surg__arena_init(&r->arena, ctx);
     ctx->rules = r;
     ctx->rules_free = rules_free;
+    ctx->rules_cut = rules_cut;
   }
   if (!r->builtins && surg__register_builtin_rules(r)) {
     r->list.count = 0; /* the next query must not find a partial list */
@@ -59,10 +69,27 @@ surg_status surg__rules_list(surg__rules *r, const surg__rule_file *files,
   return SURG_OK;
 }
 
-bool surg__rules_read_all(surg__rules *r) {
-  for (size_t i = 0; i < r->list.count; i++)
-    if (!surg__rule_read(r->list.items[i])) return false;
-  return true;
+surg_status surg__rules_read_all(surg__rules *r) {
+  bool ok = true;
+  for (size_t i = 0; i < r->list.count && !r->ctx->alloc_status; i++)
+    ok &= surg__rule_read(r->list.items[i]);
+  if (r->ctx->alloc_status) return surg__oom(r->ctx, "rules");
+  if (!ok) return SURG_EINVALID;
+  /* A rule of the user may undo a built-in one: a run need not use both. */
+  const size_t all = r->list.count;
+  const surg_rule *a, *b;
+  r->list.count = r->builtins;
+  const bool cyclic = surg__rules_cyclic(r, 0, &a, &b);
+  r->list.count = all;
+  if (!cyclic) return r->ctx->alloc_status ? surg__oom(r->ctx, "rules") : SURG_OK;
+  return surg__error(r->ctx, SURG_EINVALID, a->file, "rules %s and %s undo each other", a->name,
+                     b->name);
+}
+
+surg_status surg_context_check_rules(surg_context *ctx) {
+  surg__rules *r = ctx ? surg__rules_of(ctx) : NULL;
+  if (!ctx) return SURG_EUSAGE;
+  return r ? surg__rules_read_all(r) : surg__alloc_status(ctx);
 }
 
 surg_status surg_context_load_rules(surg_context *ctx, const char *text, size_t n,
