@@ -57,10 +57,10 @@ static bool elements_range(const surg_value *v, surg_range *out) {
   const int64_t n = surg__known_elements(v, e, SURG__RANGE_VALUES);
   surg_range r = {0};
   for (int64_t i = 0; i < n; i++) {
-    int64_t low = e[i].value, high = e[i].value;
-    if (!e[i].known &&
-        !(e[i].expr && surg_dim_range(&(surg_dim){-1, NULL, e[i].expr}, &low, &high)))
-      return false;
+    /* Not surg_dim_range: an element may be negative, a dimension is not. */
+    const surg_expr *x = e[i].known ? NULL : e[i].expr;
+    if (!e[i].known && !x) return false;
+    const int64_t low = x ? x->lo : e[i].value, high = x ? x->hi : e[i].value;
     widen_int(&r, i == 0, low);
     widen_int(&r, false, high);
   }

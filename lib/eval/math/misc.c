@@ -106,7 +106,7 @@ surg__kstatus surg__k_dynamic_quantize(surg_kctx *k) {
   if (!isfinite(scale)) return surg__k_cannot(k, "a range without end");
   if (scale == 0) {
     SURG__K_TRY(surg__k_disputed(k, "a scale of zero"));
-    scale = 1; /* all elements are zero, or too small for a nonzero scale */
+    if (high == low) scale = 1; /* all elements are zero, not only too small for a scale */
   }
   float zero = nearbyintf(fminf(fmaxf(-low / scale, 0), 255));
   for (uint64_t i = 0; k->wanted[0] && i < x->count; ++i) {

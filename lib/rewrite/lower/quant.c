@@ -166,10 +166,11 @@ static surg_status dynamic_quantize(surg__builder *b) {
   surg__b_set_int(b, low, "keepdims", 0);
   high = surg__b_binary(b, "Max", high, number(b, SURG_FLOAT, 0));
   low = surg__b_binary(b, "Min", low, number(b, SURG_FLOAT, 0));
-  val scale = sub(b, high, low);
-  scale = divide(b, scale, number(b, SURG_FLOAT, 255));
-  /* If all elements are 0, the scale is 1. Equal does not support floats before opset 11. */
-  val none = surg__b_unary(b, "Not", cast(b, scale, SURG_BOOL));
+  const val range = sub(b, high, low);
+  val scale = divide(b, range, number(b, SURG_FLOAT, 255));
+  /* If all elements are 0, the scale is 1; that of a range below 255 * 2^-150 is 0. Equal does not
+   * support floats before opset 11. */
+  val none = surg__b_unary(b, "Not", cast(b, range, SURG_BOOL));
   scale = result(b, "ys", surg__b_binary(b, "Add", scale, cast(b, none, SURG_FLOAT)));
   val zero = divide(b, sub(b, number(b, SURG_FLOAT, 0), low), scale);
   zero = result(b, "yz", narrowed(b, zero, NULL, SURG_UINT8));
