@@ -87,7 +87,7 @@ int main(int argc, char **argv) {
   size_t known = 0;
   for (size_t i = 0; i < rules->list.count; i++) known += rules->list.items[i]->read;
   at = now();
-  if (!surg__rules_read_all(rules)) return 1;
+  if (surg__rules_read_all(rules) != SURG_OK) return 1;
   printf(", %zu rules read\nthe others read in %.2f ms\n", known, now() - at);
   m = chain(ctx, nodes);
   at = now();

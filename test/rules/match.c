@@ -225,7 +225,7 @@ int main(int argc, char **argv) {
   surg_config config = {.size = sizeof config, .diag = ignore};
   surg_context *ctx = surg_context_new(&config);
   surg__rules *rules = ctx ? surg__rules_of(ctx) : NULL;
-  if (!rules || !surg__rules_read_all(rules)) return 1;
+  if (!rules || surg__rules_read_all(rules) != SURG_OK) return 1;
   for (unsigned i = 0; i < rounds; i++) one_round(ctx, rules, &d, i, &t);
   printf("%u patterns, %u nodes asked, %u match, %u wrong\n", rounds, t.asked, t.matched, t.wrong);
   surg_context_free(ctx);

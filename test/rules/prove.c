@@ -377,7 +377,7 @@ int main(int argc, char **argv) {
   surg_config config = {.size = sizeof config, .diag = ignore};
   surg_context *ctx = surg_context_new(&config);
   surg__rules *rules = ctx ? surg__rules_of(ctx) : NULL;
-  if (!rules || !surg__rules_read_all(rules))
+  if (!rules || surg__rules_read_all(rules) != SURG_OK)
     return fprintf(stderr, "%s\n", ctx ? surg_context_error(ctx) : "no memory"), 1;
   for (const uint64_t end = o.seed + o.seeds; o.seed < end; o.seed++)
     for (size_t i = 0; i < rules->list.count; i++)

@@ -9,13 +9,7 @@
 #include "eval/core/number.h"
 #include "eval/image/resize.h"
 
-typedef struct axis_plan {
-  int64_t in, out;
-  double scale, start, end; /* start, end: the region of tf_crop_and_resize */
-  double length;            /* the output size before truncation to an integer */
-  bool fixed;               /* the axis is not resized */
-  bool shrinks;             /* Resize-10 downsamples: ONNX Runtime rounds up */
-} axis_plan;
+typedef surg__rz_axis axis_plan;
 
 typedef struct resize {
   surg_kctx *k;
@@ -106,6 +100,10 @@ static surg__kstatus from_scales(resize *r, const uint32_t *list, uint32_t n,
       return surg__k_invalid(r->k, "a scale is not above zero, or too large");
     }
     a->length = (double)a->in * scale;
+    if (a->out != (int64_t)floorf((float)a->in * (float)scale))
+      SURG__K_TRY(surg__k_disputed(r->k, "a size that differs in float and double"));
+    if (r->is.coords == SURG__RZ_CROP && !(a->start == 0 && a->end == 1))
+      SURG__K_TRY(surg__k_disputed(r->k, "scales of a region"));
     if (r->is.coords == SURG__RZ_ALIGN_CORNERS && (double)a->out != a->length) {
       SURG__K_TRY(surg__k_disputed(r->k, "align_corners with a size that is not an integer"));
     }
@@ -198,11 +196,11 @@ static surg__kstatus read_sizes(resize *r) {
  * is an integer in one type may be off by 1e-7 in the other, and a neighbor that is infinite
  * makes a weight of 1e-7 infinite. */
 #define ORIGINAL(name, real)                                                                       \
-  static real name(const resize *r, const axis_plan *a, int64_t i) {                               \
+  static real name(surg__rz_coordinates coords, const axis_plan *a, int64_t i) {                   \
     const real x = (real)i, in = (real)a->in, out = (real)a->out, half = (real)0.5;                \
     const real scale = (real)a->scale, length = (real)a->length;                                   \
     const real start = (real)a->start, end = (real)a->end;                                         \
-    switch (r->is.coords) {                                                                        \
+    switch (coords) {                                                                              \
       case SURG__RZ_SYMMETRIC: {                                                                   \
         const real adjust = out / (scale * in);                                                    \
         return in / 2 * (1 - adjust) + (x + half) / scale - half;                                  \
@@ -231,14 +229,15 @@ static int64_t clamp(double x, int64_t n) {
 }
 
 /* Whether x is outside the input in mode tf_crop_and_resize; also true for NaN. */
-static bool beside(const resize *r, const axis_plan *a, double x) {
-  return r->is.coords == SURG__RZ_CROP && !(x >= 0 && x <= (double)(a->in - 1));
+static bool beside(const surg__rz_words *is, const axis_plan *a, double x) {
+  return is->coords == SURG__RZ_CROP && !(x >= 0 && x <= (double)(a->in - 1));
 }
 
-static int64_t nearest_index(const resize *r, const axis_plan *a, int64_t i) {
-  double x = original(r, a, i);
-  if (beside(r, a, x)) return -1;
-  switch (a->shrinks ? SURG__RZ_CEIL : r->is.rounding) {
+int64_t surg__rz_nearest(const surg__rz_words *is, const surg__rz_axis *a, int64_t i, bool single) {
+  const double x =
+      single ? (double)original_single(is->coords, a, i) : original(is->coords, a, i);
+  if (beside(is, a, x)) return -1;
+  switch (a->shrinks ? SURG__RZ_CEIL : is->rounding) {
     case SURG__RZ_PREFER_FLOOR:
       return clamp(ceil(x - 0.5), a->in);
     case SURG__RZ_PREFER_CEIL:
@@ -248,6 +247,21 @@ static int64_t nearest_index(const resize *r, const axis_plan *a, int64_t i) {
     default:
       return clamp(floor(x), a->in);
   }
+}
+
+bool surg__rz_unclear(const surg__rz_words *is, const surg__rz_axis *a) {
+  for (int64_t i = 0; i < a->out; ++i)
+    if (surg__rz_nearest(is, a, i, true) != surg__rz_nearest(is, a, i, false)) return true;
+  return false;
+}
+
+bool surg__rz_moves(const surg__rz_words *is, const surg__rz_axis *a) {
+  const bool region = is->coords == SURG__RZ_CROP && !(a->start == 0 && a->end == 1);
+  if (a->out != a->in || (a->scale == 1 && !region)) return false;
+  if (is->mode != SURG__RZ_NEAREST) return true;
+  for (int64_t i = 0; i < a->out; ++i)
+    if (surg__rz_nearest(is, a, i, false) != i) return true;
+  return false;
 }
 
 static double weight(const resize *r, double x) {
@@ -276,11 +290,11 @@ static int64_t reach(const resize *r, const axis_plan *a) {
 }
 
 static void find_filter(const resize *r, const axis_plan *a, int64_t i, filter *f) {
-  double x = (double)original_single(r, a, i), squeeze = squeeze_of(r, a), sum = 0;
+  double x = (double)original_single(r->is.coords, a, i), squeeze = squeeze_of(r, a), sum = 0;
   double base = ceil(x) - 1, ratio = x - base;
   int64_t side = reach(r, a);
   f->n = 0;
-  f->outside = beside(r, a, x);
+  f->outside = beside(&r->is, a, x);
   if (f->outside) return;
   f->n = 2 * side;
   f->first = (int64_t)base + 1 - side;
@@ -308,7 +322,7 @@ static surg__kstatus resize_nearest(resize *r, const int64_t *dims, uint32_t ran
     maps[d] = surg__k_scratch(k, (size_t)dims[d], sizeof *maps[d]);
     if (!maps[d]) return SURG__K_NOMEM;
     for (int64_t i = 0; i < dims[d]; ++i) {
-      int64_t from = r->axes[d].fixed ? i : nearest_index(r, &r->axes[d], i);
+      int64_t from = r->axes[d].fixed ? i : surg__rz_nearest(&r->is, &r->axes[d], i, false);
       if (from < 0 && !surg__is_real(x->dtype)) return surg__k_cannot(k, "outside the input");
       maps[d][i] = from < 0 ? -1 : from * dense[d];
     }
@@ -382,6 +396,20 @@ static surg__kstatus resize_smooth(resize *r, uint32_t rank) {
   return SURG__K_OK;
 }
 
+/* Reports what runtimes compute differently: coordinates in float, and a copy where the shape
+ * stays. */
+static surg__kstatus dispute(resize *r, uint32_t rank) {
+  bool same = true, moves = false;
+  for (uint32_t d = 0; d < rank; ++d) {
+    const axis_plan *a = &r->axes[d];
+    if (r->is.mode == SURG__RZ_NEAREST && !a->fixed && surg__rz_unclear(&r->is, a))
+      SURG__K_TRY(surg__k_disputed(r->k, "an element chosen by the precision of coordinates"));
+    same = same && a->out == a->in;
+    moves = moves || (!a->fixed && surg__rz_moves(&r->is, a));
+  }
+  return same && moves ? surg__k_disputed(r->k, "a result of the shape of the input") : SURG__K_OK;
+}
+
 surg__kstatus surg__k_resize(surg_kctx *k) {
   const surg__array *x = &k->in[0];
   int64_t dims[SURG_LIMIT_RANK];
@@ -406,6 +434,7 @@ surg__kstatus surg__k_resize(surg_kctx *k) {
   if (k->out[0].count == 0) return SURG__K_OK;
   if (x->count == 0) return surg__k_cannot(k, "resizing nothing");
   SURG__K_TRY(surg__k_work(k, k->out[0].count));
+  SURG__K_TRY(dispute(r, x->rank));
   if (r->is.mode == SURG__RZ_NEAREST) return resize_nearest(r, dims, x->rank);
   return resize_smooth(r, x->rank);
 }

@@ -48,4 +48,22 @@ typedef struct surg__rz_words {
 /* Reads the attributes of Resize, version 11 and above. */
 surg__rz_words surg__rz_read(const surg_node *n);
 
+/* One axis of an input and its result. */
+typedef struct surg__rz_axis {
+  int64_t in, out;
+  double scale, start, end; /* start, end: the region of tf_crop_and_resize */
+  double length;            /* the output size before truncation to an integer */
+  bool fixed;               /* the axis is not resized */
+  bool shrinks;             /* Resize-10 downsamples: ONNX Runtime rounds up */
+} surg__rz_axis;
+
+/* The index that output element i of mode nearest reads, with coordinates in float or in double:
+ * the standard does not define their precision. -1: outside of the region. */
+int64_t surg__rz_nearest(const surg__rz_words *is, const surg__rz_axis *a, int64_t i, bool single);
+/* Whether some output element reads another index in float than in double. */
+bool surg__rz_unclear(const surg__rz_words *is, const surg__rz_axis *a);
+/* Whether an axis without a change of size is not copied: a scale of 1.1 of 3 elements, a region.
+ * ONNX Runtime copies an input whose result has its shape. */
+bool surg__rz_moves(const surg__rz_words *is, const surg__rz_axis *a);
+
 #endif

@@ -5,6 +5,7 @@
  * may be computed by the model. */
 #include <math.h>
 
+#include "base/counted.h"
 #include "eval/image/resize.h"
 #include "rewrite/lower/native.h"
 
@@ -68,14 +69,19 @@ static bool operand(resize *r, const char *name, uint32_t count, surg__built *ou
   return !out->v || out->d[0].n == (int64_t)count;
 }
 
-/* The scale of axis i if it is constant, else 0. */
-static double known_scale(const resize *r, uint32_t i) {
-  const surg_tensor *t = r->scales.v ? surg_value_constant(r->scales.v) : NULL;
+/* Element i of a constant of floats, or `none`. */
+static double known_float(const surg_value *v, uint32_t i, double none) {
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
   uint8_t raw[4];
   float f;
-  if (!t || surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read(t, 4 * i, raw, 4)) return 0;
+  if (!t || surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read(t, 4 * i, raw, 4)) return none;
   surg__unpack(SURG_FLOAT, 1, raw, &f);
-  return f > 0 && isfinite(f) ? (double)f : 0;
+  return isfinite(f) ? (double)f : none;
+}
+
+/* The scale of axis i if it is constant, else 0. */
+static double known_scale(const resize *r, uint32_t i) {
+  return fmax(known_float(r->scales.v, i, 0), 0);
 }
 
 /* Whether the size of axis i times its scale is an integer. Otherwise runtimes and the reference
@@ -102,46 +108,125 @@ static bool read(resize *r) {
     return false;
   return operand(r, "r", 2 * r->n_axes, &r->roi) && operand(r, "s", r->n_axes, &r->scales) &&
          operand(r, "z", r->n_axes, &r->sizes) && !r->scales.v != !r->sizes.v &&
-         (r->is.coords != SURG__RZ_CROP || r->roi.v) && corners_agree(r);
+         (r->is.coords != SURG__RZ_CROP || r->roi.v);
 }
 
-/* --- coordinates that depend on precision --- */
+/* --- sizes and coordinates that depend on precision --- */
 
-#define SHORT_BITS 12      /* scales of so few bits give the same indices in float and double */
+#define SHORT_BITS 12     /* scales of so few bits give the same indices in float and double */
 #define MOST_PLACES 65536 /* output elements that are compared */
 
-/* The index, before it is clamped, that output element i reads; coordinates in float or double. */
-static double place_of(const resize *r, double scale, int64_t i, bool single) {
-  const double half = r->is.coords == SURG__RZ_ASYMMETRIC ? 0 : 0.5;
-  const double back = r->is.coords == SURG__RZ_TF_NEAREST ? 0 : half;
-  double x = ((double)i + half) / scale - back;
-  if (single) x = (double)(((float)i + (float)half) / (float)scale - (float)back);
-  if (r->is.rounding == SURG__RZ_PREFER_FLOOR) return ceil(x - 0.5);
-  if (r->is.rounding == SURG__RZ_PREFER_CEIL) return floor(x + 0.5);
-  return r->is.rounding == SURG__RZ_CEIL ? ceil(x) : floor(x);
-}
-
-/* Whether a scale such as 0.6, which no float is, leaves open which element is copied: the standard
- * does not define the precision of coordinates, and a coordinate that is an integer in float (as in
- * ONNX Runtime) is less in double. */
-static bool unclear(const resize *r, uint32_t i) {
-  const double scale = known_scale(r, i), n = (double)r->x.d[r->axes[i]].n;
+/* Whether products with sizes below 2^12 are exact in float, and no quotient is rounded to an
+ * integer. Unknown sizes are assumed to be so small. */
+static bool is_short(double scale) {
   int exponent;
   const double digits = ldexp(frexp(scale, &exponent), SHORT_BITS);
-  if (scale <= 0 || digits == floor(digits) || r->is.coords == SURG__RZ_ALIGN_CORNERS ||
-      r->is.coords == SURG__RZ_CROP)
-    return false;
-  const double out = n < 0 ? MOST_PLACES : floor(n * scale);
-  if (out >= MOST_PLACES || r->is.coords == SURG__RZ_SYMMETRIC) return true;
-  for (int64_t k = 0; k < (int64_t)out; k++)
-    if (place_of(r, scale, k, true) != place_of(r, scale, k, false)) return true;
-  return false;
+  return scale > 0 && digits == floor(digits);
 }
 
-static bool any_unclear(const resize *r) {
-  for (uint32_t i = 0; r->is.mode == SURG__RZ_NEAREST && i < r->n_axes; i++)
-    if (unclear(r, i)) return true;
-  return false;
+/* The size of the result; inference gives none where float and double arithmetic differ. */
+static const surg_dim *result_dim(const resize *r, uint32_t i) {
+  const surg_type *t = surg_value_type(surg_node_output(r->node, 0));
+  const bool ranked = t && surg_type_has_rank(t) && surg_type_rank(t) == r->x.rank;
+  return ranked ? surg_type_dim(t, r->axes[i]) : NULL;
+}
+
+static int64_t result_size(const resize *r, uint32_t i) {
+  const surg_dim *d = result_dim(r, i);
+  return d ? d->value : -1;
+}
+
+/* Whether the size of the result is proven to be a multiple of that of the input. */
+static bool is_multiple(const resize *r, uint32_t i) {
+  const surg_dim *d = result_dim(r, i);
+  surg_dim times;
+  return d && surg_dims_divide(r->b->m->m, d, 1, &r->x.d[r->axes[i]].dim, 1, &times) &&
+         times.value > 0;
+}
+
+/* The scale of all axes under keep_aspect_ratio_policy; 0: not known. */
+static double shared_scale(const resize *r) {
+  surg_elem e[SURG__BT_RANK];
+  double common = 0;
+  if (surg__known_elements(r->sizes.v, e, SURG__BT_RANK) != (int64_t)r->n_axes) return 0;
+  for (uint32_t i = 0; i < r->n_axes; i++) {
+    const int64_t n = r->x.d[r->axes[i]].n;
+    if (!e[i].known || e[i].value < 1 || n < 1) return 0;
+    const double scale = (double)e[i].value / (double)n;
+    const bool better = r->is.policy == SURG__RZ_NOT_LARGER ? scale < common : scale > common;
+    if (i == 0 || better) common = scale;
+  }
+  return common;
+}
+
+/* Axis i with its sizes, scale and region. False: they are not known, or too large to compare. */
+static bool known_axis(const resize *r, uint32_t i, surg__rz_axis *a) {
+  *a = (surg__rz_axis){.in = r->x.d[r->axes[i]].n, .end = 1};
+  if (r->is.coords == SURG__RZ_CROP) {
+    a->start = known_float(r->roi.v, i, INFINITY);
+    a->end = known_float(r->roi.v, r->n_axes + i, INFINITY);
+  }
+  if (a->in < 1 || !isfinite(a->start) || !isfinite(a->end)) return false;
+  if (r->scales.v) {
+    a->scale = known_scale(r, i);
+    a->length = (double)a->in * a->scale;
+  } else {
+    a->length = (double)result_size(r, i);
+    a->scale = r->is.policy == SURG__RZ_STRETCH ? a->length / (double)a->in : shared_scale(r);
+  }
+  if (!(a->scale > 0) || !(a->length >= 0) || a->length >= MOST_PLACES) return false;
+  a->out = (int64_t)a->length;
+  return true;
+}
+
+static bool whole_region(const resize *r, uint32_t i) {
+  const bool whole =
+      known_float(r->roi.v, i, 1) == 0 && known_float(r->roi.v, r->n_axes + i, 0) == 1;
+  return r->is.coords != SURG__RZ_CROP || whole;
+}
+
+/* Whether the size of axis i may differ between runtimes: 10 * 0.7 is 7 in float, 6 in double. The
+ * standard multiplies scales by the region, runtimes do not. */
+static bool unclear_size(const resize *r, uint32_t i) {
+  const double scale = known_scale(r, i), n = (double)r->x.d[r->axes[i]].n;
+  if (!r->scales.v) return r->is.policy != SURG__RZ_STRETCH && result_size(r, i) < 0;
+  if (scale <= 0 || !whole_region(r, i)) return true;
+  return n < 0 ? !is_short(scale) : floor(n * scale) != (double)floorf((float)n * (float)scale);
+}
+
+/* Whether the precision of coordinates may decide which element of axis i is copied: a coordinate
+ * that is an integer in float (as in ONNX Runtime) may be less in double. */
+static bool unclear_place(const resize *r, uint32_t i) {
+  surg__rz_axis a;
+  if (known_axis(r, i, &a)) return surg__rz_unclear(&r->is, &a);
+  if (r->is.coords == SURG__RZ_CROP) return !whole_region(r, i);
+  /* A quotient of small integers is rounded to no integer. */
+  if (r->is.coords == SURG__RZ_ALIGN_CORNERS) return false;
+  if (r->sizes.v) return r->is.policy != SURG__RZ_STRETCH || !is_multiple(r, i);
+  const double scale = known_scale(r, i);
+  return !is_short(scale) || (r->is.coords == SURG__RZ_SYMMETRIC && scale != floor(scale));
+}
+
+/* Whether the shape stays and elements do not: ONNX Runtime copies the input. */
+static bool copied(const resize *r) {
+  bool moves = false;
+  for (uint32_t i = 0; i < r->n_axes; i++) {
+    surg__rz_axis a;
+    if (!known_axis(r, i, &a) || a.out != a.in) return false;
+    moves = moves || surg__rz_moves(&r->is, &a);
+  }
+  return moves;
+}
+
+/* Why runtimes may compute another result than the rewrite; NULL: proven that they do not. */
+static const char *unclear(const resize *r) {
+  if (!corners_agree(r)) return "runtimes differ on align_corners with a fractional size";
+  for (uint32_t i = 0; i < r->n_axes; i++) {
+    if (unclear_size(r, i)) return "the precision of scales decides the size of the result";
+    if (r->is.mode == SURG__RZ_NEAREST && unclear_place(r, i))
+      return "the precision of coordinates decides which element is read";
+  }
+  return copied(r) ? "runtimes copy an input whose shape stays" : NULL;
 }
 
 /* --- sizes --- */
@@ -406,15 +491,15 @@ static bool stays(const resize *r, uint32_t i) {
   return known_scale(r, i) == 1 && r->is.coords != SURG__RZ_CROP;
 }
 
-/* y = Resize (x, r, s, z) */
-static surg_status resize_by_parts(surg__builder *b) {
+/* y = Resize (x, r, s, z); `any`: where runtimes may compute another result, too. */
+static surg_status by_parts(surg__builder *b, bool any) {
   axis a[SURG__BT_RANK] = {{0}};
   resize r = {.b = b, .number = SURG_DOUBLE};
   if (!read(&r) || surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") ||
       surg__b_bad(b, r.is.antialias && r.x.rank >= SURG__BT_RANK,
                   "x: the rank is above the limit for antialias") ||
       surg__b_bad(b, unsteady(&r), "cubic_coeff_a is outside of [-1, 0] with exclude_outside") ||
-      surg__b_bad(b, any_unclear(&r), "the precision of coordinates decides which element is read"))
+      surg__b_bad(b, !any && unclear(&r), unclear(&r)))
     return SURG_EUNSUPPORTED;
   const int type = r.x.dtype;
   const bool floats = type == SURG_FLOAT || type == SURG_DOUBLE || type == SURG_FLOAT16 ||
@@ -440,6 +525,9 @@ static surg_status resize_by_parts(surg__builder *b) {
   surg__built_result(b, "y", surg__built_cast(b, y, type));
   return b->status;
 }
+
+static surg_status resize_by_parts(surg__builder *b) { return by_parts(b, false); }
+static surg_status resize_by_any_parts(surg__builder *b) { return by_parts(b, true); }
 
 /* Builds a list for all axes from elements of `named` and `others`; from[i] is an index into
  * their concatenation. */
@@ -495,6 +583,8 @@ static surg_status resize_all_axes(surg__builder *b) {
 
 const surg__native surg__natives_resize[] = {
     {"resize_by_parts", resize_by_parts, "Resize as the elements it touches, with their weights"},
+    {"resize_by_any_parts", resize_by_any_parts,
+     "Resize as the elements it touches, in double where precision matters"},
     {"resize_all_axes", resize_all_axes, "Resize with a scale or size for every axis"},
     {NULL, NULL, NULL},
 };
