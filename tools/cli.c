@@ -67,6 +67,7 @@ surg_context *cli_context(const cli_common *common) {
 
 int cli_schemas(surg_context *ctx, const cli_common *common) {
   int code = EXIT_DONE;
+  surg_context_isolate_plugins(ctx, common->isolate_plugins);
   for (size_t i = 0; code == EXIT_DONE && i < common->n_schemas; i++)
     code = cli_schemas_load(ctx, common->schemas[i]);
   if (code == EXIT_DONE && common->n_plugins && !surg_context_passes(ctx)) code = EXIT_LIMIT;
@@ -334,6 +335,9 @@ static int common_option(cli_common *c, int option, const char *argument) {
       return take_schema(c, argument);
     case OPT_PLUGIN:
       return take_plugin(c, argument);
+    case OPT_ISOLATE_PLUGINS:
+      c->isolate_plugins = true;
+      return EXIT_DONE;
     case OPT_EXTERNAL_ROOT:
       c->load.external_root = argument;
       return EXIT_DONE;

@@ -42,7 +42,7 @@ int cli_exit_code(surg_status status);
 
 /* Options that every command accepts. */
 typedef struct cli_common {
-  bool quiet, json, summary;
+  bool quiet, json, summary, isolate_plugins;
   uint64_t max_memory, timeout_seconds;
   uint32_t max_depth;
   surg_load_options load;
@@ -166,6 +166,7 @@ enum {
   OPT_SUMMARY,
   OPT_SCHEMA,
   OPT_PLUGIN,
+  OPT_ISOLATE_PLUGINS,
   OPT_HELP,
   OPT_FIX_DIM, /* of CLI_SIZE_OPTIONS */
   OPT_FIX_SHAPE,
@@ -182,6 +183,7 @@ enum {
       {"external-root", required_argument, NULL, OPT_EXTERNAL_ROOT},              \
       {"schema", required_argument, NULL, OPT_SCHEMA},                            \
       {"plugin", required_argument, NULL, OPT_PLUGIN},                            \
+      {"isolate-plugins", no_argument, NULL, OPT_ISOLATE_PLUGINS},                \
       {"freeze-inputs", no_argument, NULL, OPT_FREEZE_INPUTS}, {                  \
     "help", no_argument, NULL, OPT_HELP                                           \
   }

@@ -103,6 +103,7 @@ static const char help[] =
     "  --out-dir DIR           write each output to DIR, under the name of its input\n"
     "  --dry-run               do everything except writing\n"
     "  --plugin FILE           load passes from a shared object\n"
+    "  --isolate-plugins       run each pass of a plugin in a child process\n"
     "  --opset [DOMAIN=]N      convert the model to opset N, after the passes\n"
     "                          (repeatable, once per domain)\n"
     "  --ir N                  set the IR version, after all passes\n"

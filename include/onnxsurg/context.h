@@ -42,6 +42,11 @@ SURG_EXPORT surg_status surg_file_write(surg_context *ctx, const char *path, con
  * reported: no such file, no entry function, another ABI, a name that is in use, a failed init. */
 SURG_EXPORT surg_status surg_context_load_plugin(surg_context *ctx, const char *path);
 
+/* Whether all runs of the context have surg_run_options.isolate_plugins, those inside searches for
+ * repairs too. Operators, decoders and `init` of plugins always run in this process. Off at first.
+ */
+SURG_EXPORT void surg_context_isolate_plugins(surg_context *ctx, bool on);
+
 /* What code of a plugin the calling thread runs now: a `kind` ("pass", "operator", "init") with a
  * name. False: none. For messages about crashes; safe in signal handlers. */
 SURG_EXPORT bool surg_plugin_running(const char **plugin, const char **kind, const char **name);

@@ -64,6 +64,12 @@ typedef struct surg_run_options {
                                    * that changed the model */
   size_t n_print_after;
   void (*print)(void *user, const char *pass, surg_model *model); /* it must not edit the model */
+  /* Each pass of a plugin runs in a child process, which hands the changed model back: a crash, an
+   * endless loop (with timeout_ms) or overwritten memory ends the child, and the run fails with
+   * SURG_EPLUGIN or SURG_ELIMIT. *model is another handle after such a change, listeners of the
+   * model are not called, and map_path is not possible. O(bytes of the model in its file) for each
+   * such pass. Since 0.2. See surg_context_isolate_plugins. */
+  bool isolate_plugins;
 } surg_run_options;
 
 /* What a run did. Belongs to the context of the model, and is freed before it. */

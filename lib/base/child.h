@@ -41,6 +41,29 @@ int surg__child_run(const surg__child *c, const char *file);
  * its standard error if `both`, are written to the open file `out`, or discarded if that is -1. */
 int surg__child_run_on(const surg__child *c, const char *const *files, size_t n, int out,
                        bool both);
+/* --- copies of this process --- */
+#define SURG__COPY_EXIT 99 /* exit code of a copy that called exit() */
+/* Callbacks of surg__os_copy. */
+typedef struct surg__copy {
+  void (*work)(void *user, int out); /* in the copy, which ends when it returns */
+  /* In this process: gets what the copy wrote to `out`; false ends the copy. */
+  bool (*take)(void *user, const void *bytes, size_t n);
+  bool (*stop)(void *user); /* asked every few ms; true ends the copy */
+  void *user;
+} surg__copy;
+
+/* How a copy ended. */
+typedef struct surg__copy_end {
+  bool stopped; /* by `stop` or `take` */
+  bool done;    /* `work` returned */
+  int code;     /* exit code, where no signal ended it */
+  const char *fault; /* the signal that ended it, as text: "crashed (arithmetic error)"; or NULL */
+} surg__copy_end;
+
+/* Runs `work` in a copy of this process and waits for its end. 0, or an errno value: there is no
+ * copy. Only the calling thread is copied; other copies of memory and files are as of the call. */
+int surg__os_copy(const surg__copy *c, surg__copy_end *end);
+
 /* Whether the command accepts several files at once. */
 bool surg__child_takes_many(const surg__child *c);
 

@@ -44,6 +44,16 @@ static void report(surg_context *ctx, surg_severity severity, surg_status status
   ctx->code = NULL;
 }
 
+void surg__diag_again(surg_context *ctx, surg_severity severity, surg_status status,
+                      const char *line) {
+  if (severity == SURG_ERROR && !ctx->error) {
+    ctx->error = strdup(line);
+    ctx->error_status = status;
+  }
+  ctx->line_status = status;
+  deliver(ctx, severity, line);
+}
+
 surg_status surg__error(surg_context *ctx, surg_status status, const char *where, const char *fmt,
                         ...) {
   va_list args;

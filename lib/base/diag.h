@@ -13,6 +13,9 @@ surg_status surg__error(surg_context *ctx, surg_status status, const char *where
                         ...) SURG_PRINTF(4, 5);
 void surg__warn(surg_context *ctx, const char *where, const char *fmt, ...) SURG_PRINTF(3, 4);
 void surg__note(surg_context *ctx, const char *where, const char *fmt, ...) SURG_PRINTF(3, 4);
+/* Delivers a line that another process of this program reported. */
+void surg__diag_again(surg_context *ctx, surg_severity severity, surg_status status,
+                      const char *line);
 /* Reports the failure of the last allocation (no memory, or a limit); returns its status. */
 surg_status surg__oom(surg_context *ctx, const char *where);
 

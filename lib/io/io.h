@@ -16,6 +16,10 @@ surg_status surg__source_ask(surg_context *ctx, const surg_source *from, const c
                              surg__source **out);
 surg_status surg__source_memory(surg_context *ctx, const void *p, size_t n, const char *name,
                                 surg__source **out);
+/* Becomes the owner of a file, also on failure. It counts as the file of `like` (NULL: a model that
+ * was not read): external data is relative to the same folder. */
+surg_status surg__source_take(surg_context *ctx, const surg__source *like, int fd,
+                              surg__source **out);
 /* Makes the bytes [off, off+n) readable at base + off. */
 surg_status surg__source_need(surg__source *s, uint64_t off, uint64_t n);
 /* Recognises files that are not ONNX models by their first bytes: LFS pointer, HTML, zip
@@ -30,6 +34,14 @@ const char *surg__sniff(const uint8_t *p, uint64_t n);
 surg_status surg__load_check_file(surg_context *ctx, const char *path, const void *bytes, size_t n,
                                   const surg_load_options *options, bool *partial,
                                   surg_model **out);
+
+/* --- handing a model from one process to another, by a file --- */
+/* Writes the model, with open findings, and of any size (save.c). External data stays where it is.
+ * O(bytes) */
+surg_status surg__model_hand_over(surg_model *m, int fd);
+/* Loads what was written for `like`, a copy of the model before the edit, with its options,
+ * assumptions and place of external data. Becomes the owner of fd (load.c). */
+surg_status surg__model_take_over(const surg_model *like, int fd, surg_model **out);
 
 /* The size in bytes of the saved model, including weights in data files (save.c). O(graph). */
 surg_status surg__saved_bytes(surg_model *m, uint64_t *bytes);

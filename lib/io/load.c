@@ -2,6 +2,8 @@
 /* surg_model_load and surg_model_load_memory: from bytes to a model, or to a located error. */
 #include "io/load.h"
 
+#include <onnxsurg/info.h>
+
 static surg_load_options read_options(const surg_load_options *given) {
   surg_load_options o = {.size = sizeof o};
   if (given) memcpy(&o, given, given->size < sizeof o ? given->size : sizeof o);
@@ -123,6 +125,7 @@ static surg_status translate(surg__source **src) {
   /* External data is relative to the folder of the text file. */
   bytes->path = s->path;
   bytes->dir = s->dir;
+  bytes->elsewhere = true;
   s->path = s->dir = NULL;
   surg__source_unref(s);
   *src = bytes;
@@ -187,6 +190,28 @@ surg_status surg_model_load_source(surg_context *ctx, const surg_source *source,
   const surg_status status = surg__source_ask(ctx, &from, name ? name : "model", &src);
   if (status != SURG_OK) return status;
   return load_source(src, false, options, (load_wish){0}, out);
+}
+
+surg_status surg__model_take_over(const surg_model *like, int fd, surg_model **out) {
+  surg_context *ctx = like->ctx;
+  surg_load_options options = like->options;
+  surg__source *src;
+  *out = NULL;
+  surg_status status = surg__source_take(ctx, like->source, fd, &src);
+  if (status != SURG_OK) return status;
+  options.policy = like->lenient ? SURG_LOAD_LENIENT : SURG_LOAD_STRICT;
+  status = load_source(src, false, &options, (load_wish){.absent = like->absent}, out);
+  if (status != SURG_OK) return status;
+  surg_model *m = *out;
+  if (!surg__assumptions_copy(m, like)) {
+    surg_model_free(m);
+    *out = NULL;
+    return surg__oom(ctx, like->source ? like->source->name : NULL);
+  }
+  m->trust_declared = like->trust_declared;
+  m->epoch = like->epoch + 1; /* edited since the user's file was read */
+  surg_model_learn_weights(m, like);
+  return SURG_OK;
 }
 
 surg_status surg__load_check_file(surg_context *ctx, const char *path, const void *bytes, size_t n,

@@ -419,6 +419,18 @@ static uint64_t external_bytes(const surg_model *m) {
   return sum;
 }
 
+surg_status surg__model_hand_over(surg_model *m, int fd) {
+  surg__saver s;
+  surg_status r = surg_model_status(m);
+  if (r != SURG_OK) return r;
+  saver_init(&s, m, surg_model_path(m));
+  r = surg__save_build(&s);
+  if (r == SURG_OK)
+    r = surg__rope_write(&s.rope, &(surg__sink){.path = s.where, .fd = fd, .plain_file = true});
+  saver_free(&s);
+  return r;
+}
+
 surg_status surg__saved_bytes(surg_model *m, uint64_t *bytes) {
   surg__saver s;
   saver_init(&s, m, surg_model_path(m));

@@ -204,6 +204,30 @@ surg_status surg__source_ask(surg_context *ctx, const surg_source *from, const c
   return status;
 }
 
+surg_status surg__source_take(surg_context *ctx, const surg__source *like, int fd,
+                              surg__source **out) {
+  surg__stat st;
+  surg__source *s = new_source(ctx, like ? like->name : "model");
+  const int err = surg__os_stat_fd(fd, &st);
+  if (!s || err) {
+    surg__os_close(fd);
+    surg__source_unref(s);
+    return err ? surg__error(ctx, SURG_EIO, NULL, "cannot read a temporary file: %s", strerror(err))
+               : surg__oom(ctx, NULL);
+  }
+  s->fd = fd;
+  s->size = st.size;
+  s->elsewhere = true;
+  if (like) s->dev = like->dev, s->ino = like->ino;
+  surg_status status = like && like->path ? note_place(s, like->path) : SURG_OK;
+  if (status == SURG_OK) status = make_image(s);
+  if (status == SURG_OK)
+    *out = s;
+  else
+    surg__source_unref(s);
+  return status;
+}
+
 surg_status surg__source_open(surg_context *ctx, const char *path, surg__source **out) {
   bool input = strcmp(path, "-") == 0;
   surg__buf name;

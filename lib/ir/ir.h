@@ -70,6 +70,7 @@ typedef struct surg__source {
   uint64_t *filled; /* if not resident: one bit for each page of the image that was read */
   bool base_heap;  /* base is from surg__alloc, not from surg__os_reserve */
   uint64_t dev, ino;
+  bool elsewhere;  /* the bytes are not those of the file at `path` */
 } surg__source;
 
 /* One external data file. The first SURG_LIMIT_OPEN_FILES files of a model stay open; further ones
@@ -498,6 +499,10 @@ surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, s
 /* Link and unlink uses; linking a use to another value is O(1). */
 void surg__use_link(surg_use *u, surg_value *v);
 void surg__use_unlink(surg_use *u);
+
+/* Copies what the user assumes about sizes and, by name, about values of the main graph. False: out
+ * of memory. */
+bool surg__assumptions_copy(surg_model *m, const surg_model *like);
 
 /* Sorts the node list without marking the graph dirty; see surg_graph_toposort. */
 surg_status surg__graph_sort(surg_graph *g, bool *moved);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "ir/edit.h"
+#include "sym/expr.h"
 
 static surg_status wrong(const surg_model *m, const char *text, const char *what) {
   return surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "%s: %s", surg__q(m->ctx, text),
@@ -65,4 +66,16 @@ surg_status surg_model_assume_range(surg_model *m, const char *text) {
   v->said = keep;
   m->inferred_epoch = 0; /* previous results did not use this assumption */
   return SURG_OK;
+}
+
+bool surg__assumptions_copy(surg_model *m, const surg_model *like) {
+  for (const surg_value *v = like->graph->first_value; v; v = v->next) {
+    surg_value *to = v->said && !v->erased ? surg_graph_find_value(m->graph, v->name) : NULL;
+    if (!to) continue;
+    surg_range *copy = surg__arena_alloc(&m->arena, sizeof *copy);
+    if (!copy) return false;
+    *copy = *v->said;
+    to->said = copy;
+  }
+  return surg__exprs_copy(m, like);
 }

@@ -222,6 +222,7 @@ surg_status surg_tensor_file(const surg_tensor *t, char *path, size_t room, uint
   const surg__source *s = t->model->source;
   const bool external = t->view == SURG__VIEW_EXTERNAL;
   if ((!external && t->view != SURG__VIEW_RAW) || !s->path) return SURG_EUNSUPPORTED;
+  if (!external && s->elsewhere) return SURG_EUNSUPPORTED;
   if (offset) *offset = t->data.off;
   if (bytes) *bytes = t->bytes;
   if (!external) return put_path(path, room, NULL, s->path);

@@ -148,6 +148,10 @@ void surg__log_pass_end(surg__log *l, const char *result, uint64_t ns);
 void surg__log_note(surg__log *l, const char *text);
 /* Switches to another model and discards the events for the map. False: out of memory. */
 bool surg__log_restart(surg__log *l, surg_model *m);
+/* Writes what is buffered to the file. Returns the errno value of the first failed write, or 0. */
+int surg__log_flush(surg__log *l);
+/* Notes that another process could not write to the log, with the errno value; 0: it could. */
+void surg__log_failed(surg__log *l, int error);
 /* Unsubscribes, writes the map if `ok`, closes the files and frees `l`. The model must still
  * exist. */
 surg_status surg__log_close(surg__log *l, bool ok);
@@ -172,6 +176,7 @@ typedef struct surg__runner {
   surg__log *log;
   uint64_t deadline; /* in ns; 0: none */
   bool timed_out, cancelled;
+  bool apart;  /* this is the child process of surg__run_apart */
   bool sorted; /* every graph is known to be sorted */
   uint64_t epoch; /* epoch of the model at the start of the run */
   bool has_allow; /* inside allow{...}; `allow` is the strictest of the enclosing ones */
@@ -207,6 +212,22 @@ surg_status surg__check_after(surg__runner *r, const surg_pass *pass, const surg
 /* Sorts all graphs of the model unless they are known to be sorted. */
 surg_status surg__sort_all(surg__runner *r);
 
+/* Runs one step that is a pass; *changed is set if it changed the model. */
+surg_status surg__run_pass(surg__runner *r, const surg__pipeline_step *step, bool *changed);
+/* The title of a pass, then `what`, as an error of its plugin. */
+surg_status surg__misbehaved(surg__runner *r, const surg_pass *pass, const char *what);
+/* The error of a run that is over time or cancelled. */
+surg_status surg__stopped(surg__runner *r, const surg_pass *pass);
+/* Prints the model if the user wants to see it after this pass. */
+void surg__print_after(surg__runner *r, const surg_pass *pass, bool changed);
+/* Whether the pass must run in a child process. */
+bool surg__runs_apart(const surg__runner *r, const surg_pass *pass);
+
+/* --- apart.c --- */
+/* As surg__run_pass, in a child process. The result replaces r->model, whose handles are then
+ * invalid. */
+surg_status surg__run_apart(surg__runner *r, const surg__pipeline_step *step, bool *changed);
+
 /* Suppresses notes and warnings of the context; errors are still reported. For trial runs, whose
  * messages the real run repeats. `m` must outlive the suppression. */
 typedef struct surg__mute {
@@ -226,6 +247,9 @@ bool surg__report_note(surg__run_report *report, size_t index, const char *line)
 bool surg__report_undone(surg__run_report *report, const surg__undone *one);
 /* Removes the nodes that the last call of the step left undone, as the step now runs again. */
 void surg__report_begin(surg__run_report *report, const surg__pipeline_step *step);
+/* Removes the counters of a pass and all that a step reported as undone: what the step reports in
+ * another process replaces them. */
+void surg__report_forget(surg__run_report *report, size_t index, const surg__pipeline_step *step);
 /* Ends a run: removes the names that were found. */
 void surg__report_end(surg__run_report *report);
 

@@ -244,6 +244,17 @@ static void write_map(surg__log *l) {
   surg__free(l->ctx, order);
 }
 
+int surg__log_flush(surg__log *l) {
+  if (!l || !l->out) return 0;
+  flush(l);
+  if (fflush(l->out) != 0 && !l->error) l->error = errno ? errno : EIO;
+  return l->error;
+}
+
+void surg__log_failed(surg__log *l, int error) {
+  if (l && !l->error) l->error = error;
+}
+
 /* ---- open and close ------------------------------------------------------------------------ */
 
 static surg_status open_file(surg_context *ctx, const char *path, FILE **out) {

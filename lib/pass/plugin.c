@@ -161,6 +161,10 @@ static surg_status load(surg_registry *r, const char *path, const char *file) {
   return SURG_OK;
 }
 
+void surg_context_isolate_plugins(surg_context *ctx, bool on) {
+  if (ctx) ctx->isolate_plugins = on;
+}
+
 bool surg_plugin_running(const char **plugin, const char **kind, const char **name) {
   const surg__calling now = surg__calling_now();
   if (!now.plugin) return false;

@@ -29,6 +29,7 @@ static surg__run_options inner_of(const surg_run_options *o) {
                              .keep = o->keep,
                              .n_keep = o->n_keep,
                              .keep_weights = o->keep_weights,
+                             .isolate_plugins = o->isolate_plugins,
                              .progress = o->progress,
                              .progress_user = o->user,
                              .cancel = o->cancel,

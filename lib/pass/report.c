@@ -93,6 +93,23 @@ void surg__report_begin(surg__run_report *report, const surg__pipeline_step *ste
   report->n_undone -= gone < report->n_undone ? gone : report->n_undone;
 }
 
+void surg__report_forget(surg__run_report *report, size_t index,
+                         const surg__pipeline_step *step) {
+  surg__pass_report *r = &report->passes.items[index];
+  for (size_t i = 0; i < r->counters.count; i++)
+    surg__free(report->ctx, r->counters.items[i].what);
+  r->counters.count = 0;
+  size_t kept = 0;
+  for (size_t i = 0; i < report->undone.count; i++) {
+    surg__undone *u = &report->undone.items[i];
+    if (u->step == step)
+      surg__free(report->ctx, u->text);
+    else
+      report->undone.items[kept++] = *u;
+  }
+  report->undone.count = kept;
+}
+
 void surg__report_end(surg__run_report *report) {
   filter_undone(report, NULL);
   if (report->n_undone < report->undone.count) report->n_undone = report->undone.count;

@@ -51,7 +51,7 @@ static uint64_t interface_of(const surg__runner *r) {
   return h;
 }
 
-static surg_status misbehaved(surg__runner *r, const surg_pass *pass, const char *what) {
+surg_status surg__misbehaved(surg__runner *r, const surg_pass *pass, const char *what) {
   bool plugin = surg__pass_origin(r->registry, pass) != NULL;
   return surg__error(r->ctx, plugin ? SURG_EPLUGIN : SURG_EINTERNAL, surg_model_path(r->model),
                      "%s %s", surg__pass_title(r, pass), what);
@@ -102,31 +102,31 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
     if (surg_context_error(r->ctx)) return r->ctx->error_status;
     return surg__oom(r->ctx, surg_model_path(r->model));
   }
-  if (sticky) return surg_context_error(r->ctx) ? sticky : misbehaved(r, p->pass, "failed");
+  if (sticky) return surg_context_error(r->ctx) ? sticky : surg__misbehaved(r, p->pass, "failed");
   if (p->undeclared[0]) {
     char what[160];
     snprintf(what, sizeof what, "asked for option %s, which it does not declare",
              surg__q(r->ctx, p->undeclared));
-    return misbehaved(r, p->pass, what);
+    return surg__misbehaved(r, p->pass, what);
   }
   if (p->failed) return p->failed;
   if (result == SURG_PASS_FAILED) {
     if (surg_context_error(r->ctx) && misused(r, p->pass))
-      return misbehaved(r, p->pass, "failed: a call that it made was invalid");
+      return surg__misbehaved(r, p->pass, "failed: a call that it made was invalid");
     if (surg_context_error(r->ctx) && r->ctx->error_status) return r->ctx->error_status;
     /* A pass need not report that memory ran out. */
     if (r->ctx->alloc_status) return surg__oom(r->ctx, surg_model_path(r->model));
-    return misbehaved(r, p->pass, "failed without a reason");
+    return surg__misbehaved(r, p->pass, "failed without a reason");
   }
   if ((unsigned)result > SURG_PASS_UNCHANGED)
-    return misbehaved(r, p->pass, "returned no result that there is");
+    return surg__misbehaved(r, p->pass, "returned no result that there is");
   if (result == SURG_PASS_UNCHANGED && changed)
-    return misbehaved(r, p->pass, "reported no change, and changed the model");
+    return surg__misbehaved(r, p->pass, "reported no change, and changed the model");
   if (changed && !p->pass->changes_interface && interface_of(r) != interface)
-    return misbehaved(r, p->pass,
+    return surg__misbehaved(r, p->pass,
                       "changed inputs or outputs of the model and does not declare that it may");
   if (changed && !p->pass->changes_interface && p->errors && types_of(r) != p->types)
-    return misbehaved(
+    return surg__misbehaved(
         r, p->pass, "changed element types of inputs or outputs and does not declare that it may");
   return SURG_OK;
 }
@@ -140,12 +140,17 @@ static surg_status prepare(surg__runner *r, const surg_pass *pass) {
 }
 
 static bool prints(const surg__runner *r, const surg_pass *pass, bool changed) {
+  if (!r->options->print) return false;
   for (size_t i = 0; i < r->options->n_print_after; i++) {
     const char *what = r->options->print_after[i];
     if (surg__pass_find(r->registry, what) == pass) return true;
     if (changed && strcmp(what, "changed") == 0) return true;
   }
   return false;
+}
+
+void surg__print_after(surg__runner *r, const surg_pass *pass, bool changed) {
+  if (prints(r, pass, changed)) r->options->print(r->options->print_user, pass->name, r->model);
 }
 
 /* The class of what the pass did in this call; `needed`: of the part that requires consent. */
@@ -164,7 +169,7 @@ static surg_status without_consent(surg_pass_ctx *p) {
 }
 
 /* The run is over time, or the user cancelled it. */
-static surg_status stopped(surg__runner *r, const surg_pass *pass) {
+surg_status surg__stopped(surg__runner *r, const surg_pass *pass) {
   if (r->cancelled)
     return surg__error(r->ctx, SURG_ECANCELLED, surg_model_path(r->model),
                        "cancelled in pass \"%s\"", pass->name);
@@ -191,9 +196,8 @@ static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool change
     s = surg__check_after(r, pass, changed ? p->errors : NULL);
     if (s) return s;
   }
-  if (surg__run_late(r)) return stopped(r, pass);
-  if (r->options->print && prints(r, pass, changed))
-    r->options->print(r->options->print_user, pass->name, r->model);
+  if (surg__run_late(r)) return surg__stopped(r, pass);
+  surg__print_after(r, pass, changed);
   return SURG_OK;
 }
 
@@ -212,7 +216,13 @@ surg_status surg__refuse_defects(surg_model *m) {
                      whole ? "" : ": ", f.text, f.cure, mend ? " (try onnxsurg mend)" : "");
 }
 
-static surg_status run_pass(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
+bool surg__runs_apart(const surg__runner *r, const surg_pass *pass) {
+  return (r->options->isolate_plugins || r->ctx->isolate_plugins) && !r->apart &&
+         surg__pass_origin(r->registry, pass);
+}
+
+surg_status surg__run_pass(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
+  if (surg__runs_apart(r, step->pass)) return surg__run_apart(r, step, changed);
   surg_pass_ctx p = {.run = r, .pass = step->pass, .step = step};
   if (!surg__report_entry(r->report, step->pass, &p.report)) return surg__oom(r->ctx, NULL);
   if (r->options->progress) r->options->progress(r->options->progress_user, step->pass->name);
@@ -286,7 +296,7 @@ static surg_status try_pass(surg__runner *r, const surg__pipeline_step *step, bo
   if (!t.model) return surg__oom(r->ctx, surg_model_path(r->model));
   surg__mute mute;
   surg__mute_begin(r->ctx, &mute);
-  surg_status s = run_pass(&t, step, &changed);
+  surg_status s = surg__run_pass(&t, step, &changed);
   surg__mute_end(&mute);
   if (s) r->report->failed = step->pass->name;
   if (!s && changed) s = surg__sort_all(&t);
@@ -316,7 +326,7 @@ static surg_status admit_pass(surg__runner *r, const surg__pipeline_step *step, 
     const surg_status s = try_pass(r, step, &keep);
     if (s) return s;
   }
-  if (keep) return run_pass(r, step, changed);
+  if (keep) return surg__run_pass(r, step, changed);
   surg__log_pass(r->log, step->pass->name, 0);
   surg__log_pass_end(r->log, "left out", 0);
   return SURG_OK;

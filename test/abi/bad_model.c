@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bad plugins: their pass makes the model invalid, or crashes. -DFAULT=NAME selects how. */
 #include <onnxsurg/plugin.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #define ARITY 1
 #define ATTRIBUTE 2
@@ -17,11 +20,25 @@
 #define RECURSION 12
 #define SELF 13
 #define FUNCTION_IMPORT 14
+/* With --isolate-plugins alone: */
+#define LOOP 15
+#define SMASH 16
+#define QUIT 17
+#define KILL 18
+#define GARBAGE 19
+#define HOLD 20
 
 static int deep(volatile int *n) {
   volatile char room[4096];
   room[0] = (char)++*n;
   return *n ? deep(n) + room[0] : 0;
+}
+
+/* Writes to every file that this process may have open. */
+static void scribble(void) {
+  static const char text[] = "\x7f\x7f\x7f\x7f garbage garbage garbage garbage";
+  for (int fd = 3; fd < 64; fd++)
+    if (write(fd, text, sizeof text) < 0) continue;
 }
 
 static surg_status spoil(surg_graph *g) {
@@ -62,6 +79,27 @@ static surg_status spoil(surg_graph *g) {
       exit(0);
     case RECURSION:
       return (surg_status)deep(&depth);
+    case LOOP:
+      while (!depth) {
+      }
+      return SURG_OK;
+    case SMASH:
+      memset((void *)g, 0x5a, 256);
+      return SURG_OK;
+    case QUIT:
+      _exit(0);
+    case KILL:
+      return (surg_status)raise(SIGKILL);
+    case GARBAGE:
+      scribble();
+      return SURG_OK;
+    case HOLD: /* a process that keeps all files open */
+      if (fork() == 0) {
+        for (int fd = 0; fd < 3; fd++) close(fd);
+        sleep(20);
+        _exit(0);
+      }
+      abort();
     case SELF:
       return surg_node_set_input(n, 0, surg_node_output(n, 0));
     default: {

@@ -198,6 +198,22 @@ BAD = [
 ]
 
 
+# With --isolate-plugins: what differs from BAD, and what only a child process survives.
+APART = [
+    ('model:SEGFAULT', BAD_PASS + r'crashed \(invalid memory access or stack overflow\)'),
+    ('model:RECURSION', BAD_PASS + r'crashed \(invalid memory access or stack overflow\)'),
+    ('model:ABORT', BAD_PASS + r'aborted \(abort or assert, or a C\+\+ exception left it\)'),
+    ('model:EXIT', BAD_PASS + 'called exit'),
+    ('throw', r'(terminate called .*\n.*\n)?' + BAD_PASS + 'aborted .*'),
+    ('model:SMASH', BAD_PASS + '(crashed|aborted) .*'),
+    ('model:QUIT', BAD_PASS + r'ended its process \(exit, or exit code 0\)'),
+    ('model:KILL', BAD_PASS + r'was killed \(by itself, or for lack of memory\)'),
+    ('model:GARBAGE', BAD_PASS + 'sent an invalid result'),
+    ('model:HOLD', BAD_PASS + 'aborted .*'),
+]
+TIMED_OUT = r'in\.onnxtxt: error: out of time in pass "bad" \(--timeout\)'
+
+
 class Runner:
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -388,19 +404,83 @@ class Runner:
             self.expect('plugin ' + path, got, 2,
                         re.escape(path) + ': error: cannot load plugin: ' + why)
 
+    def apart(self, folder):
+        """Passes in child processes: the same results, and faults that end only the child."""
+        (self.folder / 'in.onnxtxt').write_text(MODEL)
+        differs = {name for name, _ in APART}
+        table = [(name, RUN, line) for name, line in APART] + [('model:LOOP', 4, TIMED_OUT)] + [
+            row for row in BAD if row[1] != LOAD and row[0] not in differs | {'init_crash'}]
+        for name, code, line in table:
+            if (name == 'throw' and not self.cxx[0]) or (name == 'model:SMASH' and self.sanitized):
+                print('SKIP apart %s: no C++ compiler, or a sanitized program' % name)
+                continue
+            so = self.compiled(folder, name)
+            timeout = ('--timeout', '1') if name == 'model:LOOP' else ()
+            got = self.run('--isolate-plugins', *timeout, '--plugin', so, '--pass', 'bad',
+                           'in.onnxtxt', 'out.onnx')
+            self.expect('apart ' + name, got, code, line)
+        self.apart_alike()
+
+    def apart_alike(self):
+        """Outputs, logs and reports are those of passes in the process of the program."""
+        data = bytes(range(256)) * 16
+        (self.folder / 'w.bin').write_bytes(data)
+        big = '<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>\n' \
+              'g (float[N, 8] x) => (float[N, 128] y) <float[8, 128] w = ["location": "%s", ' \
+              '"offset": "0", "length": "4096"]> {\n' \
+              '  p = com.acme.Probe (x)  q = com.acme.Probe (p)  y = MatMul (q, w)\n}\n'
+        (self.folder / 'data.onnxtxt').write_text(big % 'w.bin')
+        (self.folder / 'lost.onnxtxt').write_text(big % 'nowhere.bin')
+        forward = 'forward{op=com.acme.Probe}'
+        for model, plugin, pipeline, more in (
+                ('probes', 'forward', forward + ',names', ()),
+                ('probes', 'forward', 'repeat{max=3}(%s,fold,prune)' % forward, ('--stats',)),
+                ('probes', 'forward', 'guard(%s)' % forward, ()),
+                ('probes', 'forward', 'forward{op=com.acme.Nothing}', ()),
+                ('data', 'forward', forward, ('--keep-weights',)),
+                ('data', 'forward', forward + ',simplify', ('--dim', 'N=2..8', '--check')),
+                ('data', 'forward', forward, ('--external-data', 'own.data')),
+                ('lost', 'forward', forward, ('--dry-run',)),
+                ('lost', 'forward', forward, ()),
+                ('in', 'forward', 'forward{op=Sin},fold', ('--record',))):
+            args = ('--plugin', './%s.so' % plugin, '--pass', pipeline, *more, model + '.onnxtxt',
+                    'out.onnx')
+            seen = []
+            for apart in ((), ('--isolate-plugins',)):
+                for name in ('out.onnx', 'own.data'):
+                    (self.folder / name).unlink(missing_ok=True)
+                got = self.run(*apart, '--log', 'log', *args)
+                files = [(self.folder / n).read_bytes() if (self.folder / n).exists() else None
+                         for n in ('out.onnx', 'own.data')]
+                log = re.sub(r'"ns":\d+', '', (self.folder / 'log').read_text())
+                seen.append((got.returncode, got.stdout, got.stderr, files, log))
+            for what, here, there in zip(('code', 'stdout', 'stderr', 'files', 'log'), *seen):
+                self.same('apart %s %s: %s' % (model, pipeline, what), there, here)
+        got = self.run('--isolate-plugins', '--map', 'map', '--plugin', './forward.so', '--pass',
+                       forward, 'probes.onnxtxt', 'none.onnx')
+        self.same('apart --map', (got.returncode, got.stderr),
+                  (2, '--map: error: names are not followed into a child process; leave --map or '
+                   '--isolate-plugins out\n'))
+
+    def compiled(self, folder, name):
+        """Builds the bad plugin of a row of BAD; its path."""
+        source, _, fault = name.partition(':')
+        so = './bad_%s.so' % name.replace(':', '_')
+        path = folder / ('bad_%s.c' % source)
+        path = path if path.exists() else path.with_suffix('.cpp')
+        if not (self.folder / so).exists():
+            self.build(path, so, *(['-DFAULT=' + fault] if fault else []))
+        return so
+
     def bad(self, folder):
         for name, code, line in BAD:
-            source, _, fault = name.partition(':')
-            so = './bad_%s.so' % name.replace(':', '_')
-            path = folder / ('bad_%s.c' % source)
-            path = path if path.exists() else path.with_suffix('.cpp')
-            if path.suffix == '.cpp' and not self.cxx[0]:
+            if name == 'throw' and not self.cxx[0]:
                 print('SKIP %s: there is no C++ compiler' % name)
                 continue
             if self.sanitized and END in line:
                 print('SKIP %s: a sanitized program reports crashes itself' % name)
                 continue
-            self.build(path, so, *(['-DFAULT=' + fault] if fault else []))
+            so = self.compiled(folder, name)
             got = self.run('--plugin', so, '--pass', '' if code == LOAD or name == 'init_crash' else 'bad', 'in.onnxtxt',
                            'out.onnx')
             self.expect(name, got, code, line.replace('{so}', re.escape(so)))
@@ -428,6 +508,7 @@ def main():
         runner.proof()
         runner.no_file()
         runner.bad(pathlib.Path(__file__).parent)
+        runner.apart(pathlib.Path(__file__).parent)
     print('%d runs, %d failed' % (runner.count, runner.failed))
     return 1 if runner.failed else 0
 

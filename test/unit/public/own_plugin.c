@@ -30,12 +30,44 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 
 static const surg_pass pass = {
     .size = sizeof pass, .name = "own-pass", .help = "does nothing", .run = run};
+static const surg_option options[] = {
+    SURG_OPTION(STRING, "how", NULL, "loop, crash, cancel; else removes the last Neg"),
+};
+
+/* Reports, then does what the option says. */
+static surg_pass_result run_apart(surg_pass_ctx *p, surg_graph *g) {
+  const char *how = surg_pass_string(p, "how");
+  surg_node *n = surg_graph_last_node(g);
+  surg_pass_count(p, "calls", 1);
+  surg_pass_note(p, n, "a note");
+  surg_context_report(surg_pass_context(p), SURG_WARNING, "own", "a warning");
+  for (volatile bool loop = how && !strcmp(how, "loop"); loop;) {
+  }
+  if (how && !strcmp(how, "crash")) abort();
+  if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  const surg_value *y = surg_node_output(n, 0);
+  surg_value *x = surg_node_input(n, 0);
+  surg_graph_remove_output(g, 0);
+  surg_graph_add_output(g, x, surg_value_declared_type(y));
+  surg_node_erase(n);
+  return SURG_PASS_CHANGED;
+}
+
+static const surg_pass apart = {.size = sizeof apart,
+                                .scope = SURG_SCOPE_GRAPH,
+                                .name = "own-apart",
+                                .help = "tests child processes",
+                                .options = options,
+                                .option_count = 1,
+                                .changes_interface = true,
+                                .run = run_apart};
 static const surg_preset preset = {sizeof(surg_preset), "own", "own-pass", "one pass"};
 static const surg_operator op = {
     .size = sizeof op, .domain = "own", .op_type = "Known", .evaluate = no_kernel};
 
 static surg_status init(surg_registry *r) {
   surg_status s = surg_registry_add_pass(r, &pass);
+  if (!s) s = surg_registry_add_pass(r, &apart);
   if (!s) s = surg_registry_add_preset(r, &preset);
   if (!s) s = surg_registry_extend(r, "simplify", "last", "own-pass");
   if (!s) s = surg_registry_add_rules(r, rules, strlen(rules), "own.rules");
