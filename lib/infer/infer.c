@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Entry points of inference: states the axioms, walks the graphs (walk.c), and stores the
  * results. */
+#include <onnxsurg/precision.h>
+
 #include "infer/infer.h"
 #include "infer/rules.h"
 
@@ -148,6 +150,10 @@ surg_status surg__infer_functions(surg_model *m) {
   if (m->status != SURG_OK) return m->status;
   surg__infer c = {.m = m, .elems_left = SURG__ELEMS_TOTAL, .of_calls = true};
   return infer_all(&c);
+}
+
+surg_status surg_model_infer_calls(surg_model *m) {
+  return surg__infer_functions(m);
 }
 
 /* Whether inference visits the nodes of the graph once: not in a loop body, which is walked in

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converting the elements of a tensor to another float type, in pieces. */
+/* Converting the elements of a tensor to another type, and their extent, in pieces. */
+#include <float.h>
+#include <math.h>
+
+#include <onnxsurg/precision.h>
+
 #include "base/limits.h"
 #include "base/real.h"
 #include "ir/tensor.h"
@@ -11,36 +16,137 @@ static bool takes(int dtype) {
          dtype == SURG_BFLOAT16;
 }
 
-surg_tensor *surg_tensor_cast(surg_model *m, const surg_tensor *t, int dtype) {
+/* Integers beyond the narrower type become its nearest number. */
+static void narrow_ints(const int64_t *in, int32_t *out, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    out[i] = in[i] > INT32_MAX ? INT32_MAX : in[i] < INT32_MIN ? INT32_MIN : (int32_t)in[i];
+}
+
+/* Limits of a float type. */
+typedef struct limits {
+  double top, normal, zero; /* largest number, smallest normal one, the last that becomes 0 */
+} limits;
+
+static limits limits_of(int dtype) {
+  switch (dtype) {
+    case SURG_FLOAT16:
+      return (limits){65504, 0x1p-14, 0x1p-25};
+    case SURG_BFLOAT16:
+      return (limits){0x1.fep127, 0x1p-126, 0x1p-134};
+    case SURG_FLOAT:
+      return (limits){(double)FLT_MAX, (double)FLT_MIN, 0x1p-150};
+    default:
+      return (limits){DBL_MAX, DBL_MIN, 0};
+  }
+}
+
+static double clamp(const limits *l, double v, bool *clamped) {
+  const double size = fabs(v);
+  double to = size;
+  if (size > l->top && size <= DBL_MAX) to = l->top;
+  if (size > 0 && size <= l->zero) to = l->normal;
+  *clamped = *clamped || to > size || to < size;
+  return copysign(to, v);
+}
+
+static void convert(int from, int to, const void *in, void *out, size_t n, bool *clamped) {
+  const limits l = limits_of(to);
+  if (from == SURG_INT64) {
+    narrow_ints(in, out, n);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double v = surg__load_f64(from, in, i);
+    surg__store_f64(to, out, i, clamped ? clamp(&l, v, clamped) : v);
+  }
+}
+
+/* Reads, converts and writes piece by piece: memory does not grow with the tensor. */
+static surg_status convert_all(const surg_tensor *t, surg_tensor *made, bool *clamped) {
+  surg_context *ctx = made->model->ctx;
+  const size_t in_size = surg__dtype_bits(t->dtype) / 8, size = surg__dtype_bits(made->dtype) / 8;
+  assert(in_size > 0 && size > 0);
+  uint8_t *in = surg__alloc(ctx, PIECE * in_size), *native = surg__alloc(ctx, PIECE * in_size);
+  uint8_t *out = surg__alloc(ctx, PIECE * size), *packed = surg__alloc(ctx, PIECE * size);
+  surg_status s = in && native && out && packed ? SURG_OK : surg__alloc_status(ctx);
+  for (uint64_t at = 0; s == SURG_OK && at < t->count; at += PIECE) {
+    const size_t n = t->count - at < PIECE ? (size_t)(t->count - at) : PIECE;
+    s = surg_tensor_read(t, at * in_size, in, n * in_size);
+    if (s != SURG_OK) break;
+    surg__unpack(t->dtype, n, in, native);
+    convert(t->dtype, made->dtype, native, out, n, clamped);
+    surg__pack(made->dtype, n, out, packed);
+    s = surg__blob_write(made->blob, at * size, packed, n * size);
+  }
+  surg__free(ctx, in);
+  surg__free(ctx, native);
+  surg__free(ctx, out);
+  surg__free(ctx, packed);
+  return s;
+}
+
+static surg_tensor *cast(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
   if (!surg__model_ok(m)) return NULL;
-  const uint64_t count = surg_tensor_count(t);
   const int from = surg_tensor_dtype(t);
-  size_t bytes = 0;
-  if (!takes(dtype) || !takes(from) || surg_tensor_is_sparse(t)) {
+  const bool ints = from == SURG_INT64 && dtype == SURG_INT32;
+  if ((!ints && (!takes(dtype) || !takes(from))) || surg_tensor_is_sparse(t)) {
     surg__fail(m, SURG_EUNSUPPORTED);
     return NULL;
   }
-  const size_t in_size = surg__dtype_bits(from) / 8, size = surg__dtype_bits(dtype) / 8;
-  assert(in_size > 0 && size > 0);
-  if (count > SIZE_MAX || !surg__mul((size_t)count, size, &bytes)) {
-    surg__fail(m, SURG_ELIMIT);
-    return NULL;
-  }
-  uint8_t *in = surg__alloc(m->ctx, PIECE * in_size);
-  uint8_t *out = surg__alloc(m->ctx, bytes ? bytes : 1);
-  surg_status s = in && out ? SURG_OK : surg__alloc_status(m->ctx);
-  for (uint64_t at = 0; s == SURG_OK && at < count; at += PIECE) {
-    const size_t n = count - at < PIECE ? (size_t)(count - at) : PIECE;
-    s = surg_tensor_read(t, at * in_size, in, n * in_size);
-    for (size_t i = 0; s == SURG_OK && i < n; i++)
-      surg__store_f64(dtype, out, at + i, surg__load_f64(from, in, i));
-  }
-  surg_tensor *made = NULL;
-  if (s == SURG_OK)
-    made = surg_tensor_new(m, dtype, surg_tensor_dims(t), surg_tensor_rank(t), out, bytes);
-  else
-    surg__fail(m, s);
-  surg__free(m->ctx, in);
-  surg__free(m->ctx, out);
+  surg_tensor *made = surg__tensor_alloc(m, dtype, surg_tensor_dims(t), surg_tensor_rank(t));
+  if (!made || !made->bytes) return made;
+  made->blob = surg__blob_new(m, made->bytes);
+  made->view = SURG__VIEW_OWNED;
+  const surg_status s = made->blob ? convert_all(t, made, clamped) : m->status;
+  if (s == SURG_OK) return made;
+  surg__fail(m, s);
+  return NULL;
+}
+
+surg_tensor *surg_tensor_cast(surg_model *m, const surg_tensor *t, int dtype) {
+  return cast(m, t, dtype, NULL);
+}
+
+surg_tensor *surg_tensor_narrow(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
+  bool any = false;
+  surg_tensor *made = cast(m, t, dtype, &any);
+  if (clamped) *clamped = any;
   return made;
+}
+
+/* --- extent --- */
+
+static void meet(surg_extent *e, double v) {
+  const double size = fabs(v);
+  if (v != v || size > DBL_MAX) {
+    e->nan = e->nan || v != v;
+    e->inf = e->inf || v == v;
+    return;
+  }
+  if (v < e->low) e->low = v;
+  if (v > e->high) e->high = v;
+  if (size > e->largest) e->largest = size;
+  if (size > 0 && (e->least == 0 || size < e->least)) e->least = size;
+}
+
+surg_status surg_tensor_extent(const surg_tensor *t, surg_extent *out) {
+  if (!t || !out) return SURG_EUSAGE;
+  const int dtype = surg_tensor_dtype(t);
+  if (!takes(dtype) || surg_tensor_is_sparse(t) || t->view == SURG__VIEW_ABSENT)
+    return SURG_EUNSUPPORTED;
+  surg_context *ctx = t->model->ctx;
+  const size_t size = surg__dtype_bits(dtype) / 8;
+  surg_extent e = {.size = sizeof e};
+  uint8_t *in = surg__alloc(ctx, PIECE * size), *native = surg__alloc(ctx, PIECE * size);
+  surg_status s = in && native ? SURG_OK : surg__alloc_status(ctx);
+  for (uint64_t at = 0; s == SURG_OK && at < t->count; at += PIECE) {
+    const size_t n = t->count - at < PIECE ? (size_t)(t->count - at) : PIECE;
+    s = surg_tensor_read(t, at * size, in, n * size);
+    if (s == SURG_OK) surg__unpack(dtype, n, in, native);
+    for (size_t i = 0; s == SURG_OK && i < n; i++) meet(&e, surg__load_f64(dtype, native, i));
+  }
+  surg__free(ctx, in);
+  surg__free(ctx, native);
+  if (s == SURG_OK) surg__struct_out(out, &e, sizeof e);
+  return s;
 }

@@ -13,6 +13,7 @@ AXES = {'unary', 'broadcast', 'concat', 'split', 'axis', 'reduce', 'arg', 'squee
         'slice', 'pad', 'tile', 'quantize'}
 RANGE = {'fixed', 'copy', 'one', 'two', 'all', 'three', 'branches'}
 RESULT = {'exact', 'ulp', 'step', 'scatter'}
+NARROW = {'gain', 'wide', 'quantize', 'dequantize', 'bits'}
 WIDEN = {'inject', 'order', 'shift', 'wrap', 'whole', 'round', 'exact', 'filled', 'none'}
 
 
@@ -52,8 +53,16 @@ def cost(op, value):
     return '%s, NOTHING, 0, NULL' % op if value == 'none' else '%s, SPECIAL, 0, %s' % (op, value)
 
 
+def narrow(op, value):
+    return '%s, %s' % (op, word(value, NARROW))
+
+
+def clamp(op, value):
+    return '%s, %s' % (op, ' | '.join('1u << %d' % int(i) for i in value.split('+')))
+
+
 COLUMNS = {'infer': infer, 'axes': axes, 'range': range_, 'result': result, 'widen': widen,
-           'cost': cost}
+           'cost': cost, 'narrow': narrow, 'clamp': clamp}
 
 
 def read(path, operators):

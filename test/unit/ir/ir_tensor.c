@@ -3,6 +3,9 @@
 #include "base/counted.h"
 #include "ir_common.h"
 
+#include <math.h>
+#include <onnxsurg/precision.h>
+
 #include "base/dtype.h"
 #include "io/io.h"
 
@@ -284,6 +287,45 @@ START_TEST(broken_lists) {
 }
 END_TEST
 
+START_TEST(extents) {
+  const float f[] = {-3e38f, 1e-12f, 0, 2, NAN, -INFINITY};
+  const int64_t n = 6, none = 0;
+  surg_extent e = {.size = sizeof e};
+  ck_ok(surg_tensor_extent(surg_tensor_new(m, SURG_FLOAT, &n, 1, f, sizeof f), &e));
+  ck_assert(e.nan && e.inf);
+  ck_assert_double_eq(e.least, (double)1e-12f);
+  ck_assert_double_eq(e.largest, (double)3e38f);
+  ck_assert_double_eq(e.low, (double)-3e38f);
+  ck_assert_double_eq(e.high, 2);
+  ck_ok(surg_tensor_extent(surg_tensor_new(m, SURG_FLOAT, &none, 1, NULL, 0), &e));
+  ck_assert(!e.nan && !e.inf);
+  ck_assert_double_eq(e.least, 0);
+  ck_assert_double_eq(e.largest, 0);
+  surg_tensor *t = surg_tensor_new(m, SURG_INT32, &none, 1, NULL, 0);
+  ck_assert_int_eq(surg_tensor_extent(t, &e), SURG_EUNSUPPORTED);
+}
+END_TEST
+
+START_TEST(narrowed) {
+  const float f[] = {-3e38f, 1e-12f, 0, -1e-9f, INFINITY, 65519};
+  const uint16_t halves[] = {0xfbff, 0x0400, 0, 0x8400, 0x7c00, 0x7bff};
+  const int64_t n = 6, big[] = {INT64_MAX, INT64_MIN, -1, 7, 0, 1};
+  const int32_t ints[] = {INT32_MAX, INT32_MIN, -1, 7, 0, 1};
+  uint16_t got[6];
+  int32_t whole[6];
+  bool clamped = false;
+  surg_tensor *t = surg_tensor_new(m, SURG_FLOAT, &n, 1, f, sizeof f);
+  ck_ok(surg_tensor_read(surg_tensor_narrow(m, t, SURG_FLOAT16, &clamped), 0, got, sizeof got));
+  ck_assert(clamped);
+  ck_assert_mem_eq(got, halves, sizeof got);
+  surg_tensor_narrow(m, surg_tensor_cast(m, t, SURG_DOUBLE), SURG_FLOAT, &clamped);
+  ck_assert(!clamped);
+  t = surg_tensor_cast(m, surg_tensor_new(m, SURG_INT64, &n, 1, big, sizeof big), SURG_INT32);
+  ck_ok(surg_tensor_read(t, 0, whole, sizeof whole));
+  ck_assert_mem_eq(whole, ints, sizeof whole);
+}
+END_TEST
+
 START_TEST(typed_strings) {
   used = 0;
   byte(6 << 3 | 2), varint(3), raw(0x00620061, 3);
@@ -315,6 +357,8 @@ int main(void) {
   tcase_add_test(t, read_parts);
   tcase_add_loop_test(t, typed_lists, 0, (int)(sizeof rows / sizeof rows[0]));
   tcase_add_test(t, broken_lists);
+  tcase_add_test(t, extents);
+  tcase_add_test(t, narrowed);
   tcase_add_test(t, typed_strings);
   suite_add_tcase(s, t);
   return unit_run(s);

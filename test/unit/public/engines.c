@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the library says about engines to programs that embed it: targets, verdicts, messages,
  * probes. */
+#include <onnxsurg/precision.h>
 #include <onnxsurg/command.h>
 #include <onnxsurg/explain.h>
 #include <onnxsurg/names.h>
@@ -58,6 +59,31 @@ START_TEST(built_in_targets_open) {
   surg_target_free(t);
   ck_assert_int_eq(surg_target_open(ctx, "onnxruntime-cuda-1.20", &t), SURG_OK);
   ck_assert_ptr_nonnull(surg_target_host(t));
+  surg_target_free(t);
+}
+END_TEST
+
+/* Types of a fact by parameter; of the host where the target does not list the operator. */
+START_TEST(targets_state_types) {
+  static const char source[] =
+      "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\n"
+      "g (float[2,2] x, int64[1] i) => (float[2,2] y, float[2,2] z, float[1,2] w) {\n"
+      "  y = MatMul (x, x)  z = com.microsoft.Gelu (x)  w = Gather (x, i) }";
+  surg_target *t = NULL;
+  surg_model *m = NULL;
+  ck_assert_int_eq(surg_target_open(ctx, "onnxruntime-1.14", &t), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, source, sizeof source - 1, "m", &m), SURG_OK);
+  const surg_node *n = surg_graph_first_node(surg_model_graph(m));
+  const uint64_t floats = UINT64_C(1) << SURG_FLOAT, halves = UINT64_C(1) << SURG_FLOAT16;
+  ck_assert(surg_target_types(t, n, false, 1) & floats);
+  ck_assert(surg_target_types(t, n, true, 0) & floats);
+  ck_assert(!(surg_target_types(t, n, true, 0) & halves));
+  ck_assert_uint_eq(surg_target_types(t, n, true, 9), 0);
+  ck_assert_uint_eq(surg_target_types(NULL, n, true, 0), 0);
+  n = surg_node_next(surg_node_next(n));
+  ck_assert(surg_target_types(t, n, false, 0) & halves);
+  ck_assert(surg_target_types(t, n, false, 1) & UINT64_C(1) << SURG_INT64);
+  surg_model_free(m);
   surg_target_free(t);
 }
 END_TEST
@@ -285,6 +311,7 @@ static Suite *engines_suite(void) {
   tcase_add_checked_fixture(c, setup, teardown);
   tcase_set_timeout(c, 120);
   tcase_add_test(c, built_in_targets_open);
+  tcase_add_test(c, targets_state_types);
   tcase_add_test(c, targets_refuse);
   tcase_add_test(c, objections_are_heard);
   tcase_add_test(c, hosts_run_the_rest);

@@ -4,6 +4,8 @@
 #include "schema/schema.h"
 #include "../unit.h"
 
+#include <onnxsurg/precision.h>
+
 #include <stdlib.h>
 
 START_TEST(finds_the_version_in_force) {
@@ -134,6 +136,30 @@ START_TEST(says_flags) {
 }
 END_TEST
 
+START_TEST(says_what_narrows) {
+  surg_context *ctx = surg_context_new(NULL);
+  surg_model *m = surg_model_new(ctx, 8, 17);
+  const surg_type *t = surg_type_tensor_unranked(m, SURG_FLOAT);
+  const surg_type *seq = surg_type_wrap(m, SURG_TYPE_SEQUENCE, t);
+  const surg_schema *nms = surg_schema_find("", "NonMaxSuppression", 11);
+  ck_assert_int_eq(surg_schema_narrow(surg_schema_find("", "MatMul", 13)), SURG_NARROW_GAIN);
+  ck_assert_int_eq(surg_schema_narrow(surg_schema_find("", "Softmax", 13)), SURG_NARROW_WIDE);
+  ck_assert_int_eq(surg_schema_narrow(surg_schema_find("", "Relu", 13)), SURG_NARROW_ANY);
+  ck_assert_int_eq(surg_schema_narrow(NULL), SURG_NARROW_ANY);
+  ck_assert(surg_schema_clamps(surg_schema_find("", "Slice", 13), 2));
+  ck_assert(!surg_schema_clamps(surg_schema_find("", "Slice", 13), 0));
+  ck_assert(surg_schema_accepts(nms, false, 0, t, SURG_FLOAT));
+  ck_assert(!surg_schema_accepts(nms, false, 0, t, SURG_FLOAT16));
+  ck_assert(!surg_schema_accepts(nms, false, 9, t, SURG_FLOAT));
+  const surg_schema *at = surg_schema_find("", "SequenceAt", 11);
+  ck_assert(surg_schema_accepts(at, false, 0, seq, SURG_FLOAT16));
+  ck_assert(!surg_schema_accepts(at, false, 0, t, SURG_FLOAT16));
+  ck_assert(!surg_schema_accepts(at, false, 0, seq, SURG_BFLOAT16));
+  surg_model_free(m);
+  surg_context_free(ctx);
+}
+END_TEST
+
 /* Ids are part of the ABI; the ends and a middle of the list pin its order. */
 START_TEST(ids_stay) {
   ck_assert_int_eq(SURG_OP_Abs, 1);
@@ -154,6 +180,7 @@ int main(void) {
   tcase_add_test(c, says_attributes);
   tcase_add_test(c, says_types);
   tcase_add_test(c, says_flags);
+  tcase_add_test(c, says_what_narrows);
   tcase_add_test(c, ids_stay);
   suite_add_tcase(suite, c);
   return unit_run(suite);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a conversion of element types needs to know: of operators, of targets, of weights, and of
+ * calls of functions. Since 0.2. */
+#ifndef ONNXSURG_PRECISION_H
+#define ONNXSURG_PRECISION_H
+
+#include <onnxsurg/target.h>
+#include <onnxsurg/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an operator is to a conversion to a narrower float type. */
+typedef enum surg_narrow {
+  SURG_NARROW_ANY = 0,        /* nothing is known against it, and it gains little */
+  SURG_NARROW_GAIN = 1,       /* products that engines add up in a wider type: it gains most */
+  SURG_NARROW_WIDE = 2,       /* it loses digits or overflows in 16 bits, or few engines have it */
+  SURG_NARROW_QUANTIZE = 3,   /* from floats to quantized integers */
+  SURG_NARROW_DEQUANTIZE = 4, /* from quantized integers to floats */
+  SURG_NARROW_BITS = 5        /* it reads the bits of elements */
+} surg_narrow;
+/* What the operator of a schema is; SURG_NARROW_ANY for NULL and custom operators. */
+SURG_EXPORT surg_narrow surg_schema_narrow(const surg_schema *s);
+/* Whether the operator clamps the elements of input i, integers, to the size of an axis. */
+SURG_EXPORT bool surg_schema_clamps(const surg_schema *s, size_t i);
+/* Whether input i, or output i if `output`, accepts the type `like` with elements of `dtype` in
+ * place of its own: tensors, sequences and optionals of tensors. */
+SURG_EXPORT bool surg_schema_accepts(const surg_schema *s, bool output, size_t i,
+                                     const surg_type *like, int dtype);
+/* The element types, bit d for type d, that a target states for input i, or output i if `output`,
+ * of a node in its version; all, if it limits none of an operator of ONNX. 0: the target, with its
+ * host, does not list the operator, supports no version of it, or states no types of a runtime's
+ * own operator. Other limits of the target do not count. */
+SURG_EXPORT uint64_t surg_target_types(const surg_target *t, const surg_node *n, bool output,
+                                       size_t i);
+/* Infers types so that values in function bodies have the types common to all calls in the model,
+ * until the next inference or edit. */
+SURG_EXPORT surg_status surg_model_infer_calls(surg_model *m);
+
+/* Elements of a float tensor. */
+typedef struct surg_extent {
+  uint32_t size;         /* set by the caller: sizeof(surg_extent) */
+  bool nan, inf;         /* there are such elements */
+  double least, largest; /* absolute values of finite elements other than 0; 0: there are none */
+  double low, high;      /* of finite elements and 0 */
+} surg_extent;
+/* Reads a tensor of float, double, float16 or bfloat16, in pieces. SURG_EUNSUPPORTED: another
+ * element type, a sparse tensor, or missing data. O(bytes). */
+SURG_EXPORT surg_status surg_tensor_extent(const surg_tensor *t, surg_extent *out);
+/* As surg_tensor_cast, but numbers stay numbers, and other than 0: one beyond the range of the type
+ * becomes its largest number, one that would be 0 its smallest number with all digits. *clamped:
+ * whether there was one. */
+SURG_EXPORT surg_tensor *surg_tensor_narrow(surg_model *m, const surg_tensor *t, int dtype,
+                                            bool *clamped);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Conversion of element types with the fewest Casts: what to-float16 and its relatives share.
+ *
+ * Every type parameter of a node is a *slot*: all inputs and outputs that share it have one element
+ * type. A slot moves to the new type or stays. A value is made in one slot and read in others; it
+ * needs one Cast if a reader decides otherwise than its producer. Constants are converted where
+ * they are stored and are made in no slot. Slots that must stay are pinned with a reason
+ * (precision_pins.c); a minimum cut decides the others (precision_cut.c). */
+#ifndef SURG_PASSES_PRECISION_H
+#define SURG_PASSES_PRECISION_H
+
+#include <onnxsurg/onnxsurg.h>
+#include <onnxsurg/precision.h>
+
+#define PREC_NONE UINT32_MAX
+#define PREC_TEXT 400 /* bytes of a line of the report */
+
+/* Why a slot stays. */
+typedef enum prec_why {
+  PREC_FREE = 0, /* it may move */
+  PREC_INTERFACE,
+  PREC_KEPT,     /* protected by the user */
+  PREC_UNCHOSEN, /* not among the nodes that the user chose */
+  PREC_OPERATOR, /* the operator has no schema */
+  PREC_SCHEMA,   /* the operator does not accept the type */
+  PREC_IR,       /* the IR version does not have the type */
+  PREC_TARGET,   /* the target has no such kernel */
+  PREC_TYPES,    /* types of other inputs are unknown or differ */
+  PREC_FIXED,    /* the type of an output cannot be set */
+  PREC_RANDOM,
+  PREC_SPARSE,
+  PREC_BITS,     /* the operator reads the bits of elements */
+  PREC_ABSENT,   /* the elements are not available */
+  PREC_BOUND,    /* a value passes the range of the type */
+  PREC_UNPROVEN, /* integers: no proof that a value fits */
+  PREC_LARGE,    /* a constant passes the range of the type */
+  PREC_SMALL,    /* a constant would lose its digits or become 0 */
+  PREC_ATTR_LARGE,
+  PREC_ATTR_SMALL,
+  PREC_SENSITIVE, /* the operator loses digits or overflows in the type */
+  PREC_QUANTIZED,
+  PREC_INTEGER, /* it computes numbers that become integers */
+  PREC_TIED,    /* a value that cannot be cast connects it with one that stays */
+  PREC_CASTS,   /* fewer Casts so */
+  PREC_WHYS
+} prec_why;
+
+typedef struct prec_slot {
+  uint32_t parent; /* union-find: slots that decide together */
+  surg_node *n;    /* of an operator, or of control flow; NULL: an interface */
+  uint8_t why;     /* prec_why; if not FREE, it stays */
+  bool holds;      /* some value is of the new type already: it prefers to remain so */
+  bool moves;      /* the decision */
+  bool io;         /* it is an input or output of the model */
+  uint32_t weight; /* what staying costs, in units of the cut */
+} prec_slot;
+
+/* A reading of a value: an input of `n`, or an output of `g`. */
+typedef struct prec_read {
+  surg_node *n;
+  surg_graph *g;
+  size_t index;
+  uint32_t slot;
+  uint32_t next; /* of the same value */
+} prec_read;
+
+typedef struct prec_value {
+  surg_value *v;
+  uint32_t made;  /* slot; PREC_NONE: a constant */
+  uint32_t reads; /* the first; PREC_NONE: none */
+  int dtype;      /* before the conversion */
+  uint8_t why;    /* why it cannot be of the new type, or FREE */
+  bool movable;   /* a tensor, in a graph that can have Casts */
+  bool bounded;   /* `bound` is known */
+  double bound;   /* of absolute values */
+} prec_value;
+
+/* How a node sets the type of outputs that no input determines. */
+typedef struct prec_setter {
+  surg_node *n;
+  const prec_value *made;
+  const char *attr; /* an element type (INT), or NULL: the tensor `value` */
+  uint32_t slot;
+  struct prec_setter *next;
+} prec_setter;
+
+/* A Cast that the model has between two of the types. */
+typedef struct prec_cast {
+  surg_node *n;
+  const prec_value *from, *made; /* its input and output */
+  uint32_t in, out;              /* slots */
+  struct prec_cast *next;
+} prec_cast;
+
+/* What a pass converts: element types, and limits of the new one. */
+typedef struct prec_kind {
+  uint64_t from; /* bit d: element type d; may be set by an option */
+  int to;
+  bool narrows;  /* elements may overflow or lose digits */
+  bool small;    /* 16 bits: some operators are not computed in it */
+  bool integers; /* every value needs a proof that it fits */
+  double top;    /* the largest number */
+  double normal; /* the smallest number with all digits */
+  double zero;   /* numbers up to this become 0 */
+  double unit;   /* half the distance of 1 to the next number */
+} prec_kind;
+
+typedef struct prec {
+  surg_pass_ctx *p;
+  surg_model *m;
+  surg_target *target; /* NULL: none */
+  const prec_kind *kind;
+  uint64_t from;
+  int wide; /* the type of a value of the new type that has to leave it */
+  bool io, aggressive, saturate;
+  surg_node **chosen; /* nodes of the option `node` */
+  prec_value *values;
+  prec_read *reads;
+  prec_slot *slots;
+  uint32_t n_values, n_reads, n_slots, max_values, max_reads, max_slots;
+  uint32_t *places; /* hash table of values: index + 1 */
+  size_t mask;
+  uint32_t **functions; /* by function of the model: slots of its inputs, then outputs */
+  prec_setter *setters;
+  prec_cast *casts;
+  uint64_t added, removed, converted, copied, clamped;
+  uint32_t path;  /* converted nodes on the longest path, within a graph */
+  bool exhausted; /* the cut was given up */
+  bool failed;    /* out of memory */
+} prec;
+
+/* --- precision.c --- */
+/* The options that all passes of this family have. */
+#define PREC_OPTIONS                                                                \
+  SURG_OPTION(BOOL, "io", "false", "also convert the interface of the model"), \
+      SURG_OPTION(LIST, "op", NULL, "convert only nodes of these operators"),       \
+      SURG_OPTION(LIST, "node", NULL, "convert only these nodes"),                  \
+      SURG_OPTION(STRING, "target", NULL, "use only types that the target states")
+#define PREC_SATURATE SURG_OPTION(BOOL, "saturate", "false", "clamp constants to the range")
+#define PREC_NARROW_OPTIONS                                                                \
+  PREC_OPTIONS,                                                                            \
+      SURG_OPTION(BOOL, "aggressive", "false", "convert also operators that lose digits"), \
+      PREC_SATURATE
+extern const prec_kind prec_to_float16, prec_to_bfloat16, prec_to_float;
+/* Converts the model of the pass. `from` 0: that of the kind. */
+surg_pass_result prec_run(surg_pass_ctx *p, const prec_kind *kind, uint64_t from);
+
+/* --- precision_graph.c --- */
+/* The element type of a tensor, or of the tensors of a sequence or optional; 0: neither. */
+int prec_dtype(const surg_type *t);
+/* The inferred type of a value, otherwise the declared one. */
+const surg_type *prec_type(const surg_value *v);
+/* The type with elements of `dtype`; NULL: out of memory, or not of tensors. */
+const surg_type *prec_retyped(prec *c, const surg_type *t, int dtype);
+/* NULL: the value is of no type of the conversion. */
+prec_value *prec_find(const prec *c, const surg_value *v);
+bool prec_collect(prec *c);
+uint32_t prec_slot_new(prec *c, surg_node *n);
+uint32_t prec_root(prec *c, uint32_t slot);
+void prec_join(prec *c, uint32_t a, uint32_t b);
+/* Records a reason to stay; the first one is kept, unless the type is impossible. */
+void prec_pin(prec *c, uint32_t slot, prec_why why);
+/* Why the slot has to stay, or FREE. What is of the new type already stays so, if that is possible:
+ * reasons against a change do not count against it. */
+prec_why prec_pinned(prec *c, uint32_t slot);
+/* `v` is made in the slot, or read in it by input i of n (or output i of g). Values of other types
+ * are ignored. */
+void prec_made(prec *c, const surg_value *v, uint32_t slot);
+void prec_reads(prec *c, const surg_value *v, uint32_t slot, surg_node *n, surg_graph *g, size_t i);
+/* Pins the slot if formal parameter i of n cannot be of the new type. */
+void prec_check_formal(prec *c, uint32_t slot, const surg_node *n, bool output, size_t i,
+                       const surg_type *t);
+
+/* --- precision_control.c --- */
+/* Slots of calls of functions, of control flow, and of the interfaces of graphs. */
+bool prec_functions(prec *c);
+void prec_call(prec *c, surg_node *n);
+/* False: the node is no control flow. */
+bool prec_control(prec *c, surg_node *n);
+void prec_interface(prec *c, surg_graph *g);
+
+/* --- precision_pins.c --- */
+void prec_pins(prec *c);
+
+/* --- precision_cut.c --- */
+/* Decides the slots: prec_slot.moves of all roots. False: out of memory. */
+bool prec_cut(prec *c);
+
+/* --- precision_apply.c --- */
+/* The element type of a value where a slot decided so. */
+int prec_final(prec *c, const prec_value *x, uint32_t slot);
+bool prec_apply(prec *c);
+
+/* --- precision_report.c --- */
+/* Sets prec.path; before the model is rewritten. */
+void prec_measure_path(prec *c);
+void prec_report(prec *c);
+
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why slots must stay: ranges of values, constants, attributes, and what operators are
+ * (lib/schema/traits.table). */
+#include <assert.h>
+#include <math.h>
+#include <onnxsurg/ops.h>
+#include <onnxsurg/schema.h>
+#include <string.h>
+
+#include "../util/domains.h"
+#include "precision.h"
+
+/* Pins every slot that makes or reads a value. */
+static void pin_value(prec *c, prec_value *x, prec_why why) {
+  if (x->why == PREC_FREE) x->why = (uint8_t)why;
+  if (x->made != PREC_NONE) prec_pin(c, x->made, why);
+  for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
+    prec_pin(c, c->reads[r].slot, why);
+}
+
+/* --- constants --- */
+
+/* Whether an element of this input matters alone, however small: a divisor. */
+static bool divides(const prec_read *r) {
+  const surg_schema *s = r->n ? surg_node_schema(r->n) : NULL;
+  const uint32_t flags = s ? surg_schema_flags(s) : 0;
+  return (flags & SURG_SCHEMA_ELEMENTWISE) && !(flags & SURG_SCHEMA_COMMUTATIVE) && r->index == 1 &&
+         surg_schema_max_inputs(s) == 2;
+}
+
+static prec_why constant_fault(const prec *c, const surg_extent *e) {
+  if (e->largest > c->kind->top) return PREC_LARGE;
+  return e->largest > 0 && e->largest < c->kind->normal ? PREC_SMALL : PREC_FREE;
+}
+
+/* Whether a large operand makes a large result, as far as is known: not where it is a limit, and
+ * not of operators that are computed in a wider type, such as Softmax, or that give no floats. */
+static bool passes_on(const prec *c, const surg_node *n, const prec_value *y) {
+  const int op = surg_node_op(n);
+  return y && y->why == PREC_FREE && y->dtype != c->kind->to && op != SURG_OP_Clip &&
+         op != SURG_OP_Min && surg_schema_narrow(surg_node_schema(n)) <= SURG_NARROW_GAIN;
+}
+
+/* Pins what is computed from a constant beyond the range, until a range is known. `stack` has room
+ * for all values. */
+static void pin_results(prec *c, prec_value *x, prec_value **stack) {
+  size_t depth = 1;
+  stack[0] = x;
+  while (depth > 0) {
+    x = stack[--depth];
+    for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next) {
+      const surg_node *n = c->reads[r].n;
+      prec_value *y = n ? prec_find(c, surg_node_output(n, 0)) : NULL;
+      surg_range range;
+      if (!n || !surg_node_schema(n) || !passes_on(c, n, y)) continue;
+      if (surg_value_range(y->v, &range) == SURG_OK && range.low >= -c->kind->top &&
+          range.high <= c->kind->top)
+        continue;
+      pin_value(c, y, PREC_BOUND); /* at most once a value */
+      stack[depth++] = y;
+    }
+  }
+}
+
+static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_value **stack) {
+  surg_extent e = {.size = sizeof e};
+  if (surg_tensor_extent(t, &e) != SURG_OK) {
+    pin_value(c, x, PREC_ABSENT);
+    return;
+  }
+  x->bounded = !e.inf && !e.nan;
+  x->bound = e.largest;
+  if (c->saturate) return;
+  const prec_why why = constant_fault(c, &e);
+  if (why != PREC_FREE) pin_value(c, x, why);
+  if (why == PREC_LARGE) pin_results(c, x, stack);
+  for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
+    if (e.least > 0 && e.least <= c->kind->zero && divides(&c->reads[r]))
+      prec_pin(c, c->reads[r].slot, PREC_SMALL);
+}
+
+/* --- ranges --- */
+
+static void pin_bound(prec *c, prec_value *x) {
+  surg_range r;
+  if (surg_value_range(x->v, &r) != SURG_OK) return;
+  const double bound = fmax(fabs(r.low), fabs(r.high));
+  if (!(bound < HUGE_VAL)) return;
+  x->bounded = !r.nan;
+  x->bound = bound;
+  if (bound > c->kind->top) pin_value(c, x, PREC_BOUND);
+}
+
+/* Integers move only if they are proven to fit. */
+static void pin_integers(prec *c, prec_value *x) {
+  surg_range r;
+  if (surg_value_range(x->v, &r) != SURG_OK) {
+    pin_value(c, x, PREC_UNPROVEN);
+    return;
+  }
+  x->bounded = true;
+  x->bound = fmax(fabs(r.low), fabs(r.high));
+  if (r.low < -c->kind->top - 1 || r.high > c->kind->top) pin_value(c, x, PREC_UNPROVEN);
+}
+
+static void pin_values(prec *c) {
+  prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *stack);
+  if (!stack) c->failed = true;
+  for (uint32_t i = 0; i < c->n_values && stack; i++) {
+    prec_value *x = &c->values[i];
+    if (x->dtype == c->kind->to) continue; /* it cannot lose anything */
+    const surg_tensor *t = x->made == PREC_NONE ? surg_value_constant(x->v) : NULL;
+    if (c->kind->integers)
+      pin_integers(c, x);
+    else if (t && c->kind->narrows)
+      pin_constant(c, x, t, stack);
+    else if (c->kind->narrows)
+      pin_bound(c, x);
+  }
+}
+
+/* --- attributes --- */
+
+static prec_why number_fault(const prec *c, double v) {
+  const double size = fabs(v);
+  if (!(size < HUGE_VAL) || size == 0) return PREC_FREE;
+  if (size > c->kind->top) return PREC_ATTR_LARGE;
+  return size <= c->kind->zero ? PREC_ATTR_SMALL : PREC_FREE;
+}
+
+static prec_why tensor_fault(const prec *c, const surg_tensor *t) {
+  surg_extent e = {.size = sizeof e};
+  if (surg_tensor_extent(t, &e) != SURG_OK) return PREC_FREE;
+  const prec_why why = constant_fault(c, &e);
+  return why == PREC_LARGE ? PREC_ATTR_LARGE : why == PREC_SMALL ? PREC_ATTR_SMALL : PREC_FREE;
+}
+
+/* Why the numbers of an attribute cannot be of the new type. */
+static prec_why attr_fault(const prec *c, const surg_attr *a) {
+  size_t count = 0;
+  prec_why why = PREC_FREE;
+  if (surg_attr_ref(a)) return PREC_FREE;
+  switch (surg_attr_get_kind(a)) {
+    case SURG_ATTR_FLOAT:
+      return number_fault(c, (double)surg_attr_float(a));
+    case SURG_ATTR_FLOATS: {
+      const float *f = surg_attr_floats(a, &count);
+      for (size_t i = 0; i < count && why == PREC_FREE; i++) why = number_fault(c, (double)f[i]);
+      return why;
+    }
+    case SURG_ATTR_TENSOR:
+      return tensor_fault(c, surg_attr_tensor(a, 0));
+    default:
+      return PREC_FREE;
+  }
+}
+
+static prec_why attrs_fault(const prec *c, const surg_node *n) {
+  prec_why why = PREC_FREE;
+  for (size_t i = 0; i < surg_node_attr_count(n) && why == PREC_FREE; i++)
+    why = attr_fault(c, surg_node_attr_at(n, i));
+  return why;
+}
+
+/* --- operators --- */
+
+static bool integer_output(const surg_node *n) {
+  const int d = prec_dtype(prec_type(surg_node_output(n, 0)));
+  return d != 0 && d != SURG_FLOAT && d != SURG_DOUBLE && d != SURG_FLOAT16 && d != SURG_BFLOAT16 &&
+         d != SURG_STRING && d != SURG_BOOL;
+}
+
+/* Whether a value that is computed at run time is dequantized. */
+static bool dequantized(const surg_value *v) {
+  const surg_node *n = surg_value_producer(v, NULL);
+  return n && surg_schema_narrow(surg_node_schema(n)) == SURG_NARROW_DEQUANTIZE &&
+         !surg_value_constant(surg_node_input(n, 0));
+}
+
+/* Weights that are stored in integers do not make their reader a quantized node. */
+static bool in_quantized_region(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++)
+    if (dequantized(surg_node_input(n, i))) return true;
+  return false;
+}
+
+static bool chosen(const prec *c, const surg_node *n) {
+  surg_pass_ctx *p = c->p;
+  const size_t nodes = surg_pass_list_count(p, "node");
+  if (!surg_pass_list_count(p, "op") && !nodes) return true;
+  for (size_t i = 0; i < nodes; i++)
+    if (c->chosen[i] == n) return true;
+  return domains_listed(p, "op", surg_node_domain(n), surg_node_op_type(n));
+}
+
+static prec_why user_why(const prec *c, const surg_node *n) {
+  if (surg_pass_keeps_node(c->p, n)) return PREC_KEPT;
+  return chosen(c, n) ? PREC_FREE : PREC_UNCHOSEN;
+}
+
+/* Whether several elements are combined in one element of the result. */
+static bool accumulates(const surg_node *n) {
+  const surg_str how = surg_node_string(n, "reduction", "none");
+  return how.n != 4 || memcmp(how.p, "none", 4) != 0;
+}
+
+/* Why a node stays by its nature. */
+static prec_why node_why(const prec *c, const surg_node *n) {
+  const surg_narrow kind = surg_schema_narrow(surg_node_schema(n));
+  if (kind == SURG_NARROW_BITS) return PREC_BITS;
+  if (surg_node_nondeterministic(n)) return PREC_RANDOM;
+  if (!c->kind->narrows) return PREC_FREE;
+  if (!c->aggressive) {
+    const bool weights = kind == SURG_NARROW_DEQUANTIZE && !dequantized(surg_node_output(n, 0));
+    if (kind == SURG_NARROW_WIDE || accumulates(n)) return PREC_SENSITIVE;
+    if (kind == SURG_NARROW_QUANTIZE || (kind == SURG_NARROW_DEQUANTIZE && !weights))
+      return PREC_QUANTIZED;
+    if (in_quantized_region(n)) return PREC_QUANTIZED;
+    if (surg_node_op(n) == SURG_OP_Cast && integer_output(n)) return PREC_INTEGER;
+  }
+  return c->saturate ? PREC_FREE : attrs_fault(c, n);
+}
+
+static bool movers(const surg_node *n) {
+  const surg_schema *s = surg_node_schema(n);
+  return s && !surg_node_subgraph(n, 0) && surg_schema_narrow(s) != SURG_NARROW_GAIN;
+}
+
+/* Pins what computes numbers that become integers, back to products of matrices. */
+static void pin_backwards(prec *c, surg_node **stack, size_t depth) {
+  while (depth > 0) {
+    const surg_node *n = stack[--depth];
+    for (size_t i = 0; i < surg_node_input_count(n); i++) {
+      const prec_value *x = prec_find(c, surg_node_input(n, i));
+      surg_node *by = x && x->made != PREC_NONE ? surg_value_producer(x->v, NULL) : NULL;
+      if (!by || !movers(by)) continue;
+      const prec_slot *s = &c->slots[prec_root(c, x->made)];
+      if (s->why != PREC_FREE || s->holds) continue;
+      prec_pin(c, x->made, PREC_INTEGER); /* at most once a slot: the stack has room */
+      stack[depth++] = by;
+    }
+  }
+}
+
+static bool pin_integer_sources(prec *c) {
+  surg_node **stack = surg_pass_alloc(c->p, ((size_t)c->n_slots + 1) * sizeof *stack);
+  if (!stack) return false;
+  for (uint32_t i = 0; i < c->n_slots; i++) {
+    const prec_slot *s = &c->slots[i];
+    if (!s->n || s->why != PREC_INTEGER || s->parent != i || surg_node_op(s->n) != SURG_OP_Cast ||
+        !integer_output(s->n))
+      continue;
+    stack[0] = s->n;
+    pin_backwards(c, stack, 1);
+  }
+  return true;
+}
+
+void prec_pins(prec *c) {
+  const bool later = surg_model_ir_version(c->m) < surg_dtype_ir_version(c->kind->to);
+  for (uint32_t i = 0; i < c->n_slots; i++) {
+    const prec_slot *s = &c->slots[i];
+    const prec_slot *root = &c->slots[prec_root(c, i)];
+    if (later) prec_pin(c, i, PREC_IR);
+    if (!s->n) continue;
+    prec_why why = user_why(c, s->n);
+    if (why == PREC_FREE && !root->holds) why = node_why(c, s->n);
+    if (why != PREC_FREE) prec_pin(c, i, why);
+  }
+  pin_values(c);
+  if (c->kind->narrows && !c->aggressive && !pin_integer_sources(c)) c->failed = true;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// ort_precision.cjs PACKAGE: reads lines "A<TAB>B[<TAB>FOLDER]" from standard input and runs both models in
+// ONNX Runtime on equal inputs: those of FOLDER (input_K.pb), else drawn ones. Answers each line with one
+// JSON line {verdict, why, error, finite, same}. Verdicts: ran, refused-before, refused-after, not-run (the
+// first runs on no input we make), interface (names, types or shapes of inputs or outputs differ), fails
+// (the second does not run). error: the most that an output differs, relative to its largest element;
+// finite: B gives NaN and infinities only where A does; same: outputs that are no floats are equal.
+'use strict';
+const path = require('path');
+const readline = require('readline');
+const ort = require(path.resolve(process.argv[2], 'node_modules/onnxruntime-node'));
+const { generator, fromHalf, makeTensor } = require('./ort_inputs.cjs');
+const { readAll } = require('./tensor_pb.cjs');
+
+const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
+const SIZES = [2, 3, 1, 4, 8, 16, 32, 64, 128, 256];
+const FLOATS = new Set(['float32', 'float64', 'float16']);
+
+const faces = session => JSON.stringify([session.inputMetadata, session.outputMetadata].map(
+  list => list.map(m => [m.name, m.type, m.isTensor ? m.shape : 0])));
+
+function draw(session, size) {
+  const random = generator(1000 + size), feed = {};
+  for (const m of session.inputMetadata) {
+    if (!m.isTensor) throw new Error('input type');
+    const dims = m.shape.map(d => (typeof d === 'number' && d >= 0 ? d : size));
+    feed[m.name] = makeTensor(ort.Tensor, m.type, dims, random);
+  }
+  return feed;
+}
+
+function given(session, folder) {
+  const list = folder ? readAll(ort.Tensor, folder, 'input', session.inputNames.length) : null;
+  return list && list.length ? Object.fromEntries(list.map((t, i) => [session.inputNames[i], t])) : null;
+}
+
+function* feeds(session, folder) {
+  try {
+    const feed = given(session, folder);
+    if (feed) yield feed;
+  } catch (error) { /* drawn ones then */ }
+  for (const size of SIZES) yield draw(session, size);
+}
+
+// What one output adds to the answer.
+function compare(a, b, answer) {
+  if (!a.type) return;
+  if (a.type !== b.type || a.dims.length !== b.dims.length) {
+    answer.same = false;
+    return;
+  }
+  if (String(a.dims) !== String(b.dims) || !FLOATS.has(a.type)) {
+    answer.same = answer.same && String(a.dims) === String(b.dims) &&
+                  a.data.every((v, i) => v === b.data[i]);
+    return;
+  }
+  const value = a.data instanceof Uint16Array ? fromHalf : v => v;
+  let largest = 0, most = 0;
+  for (let i = 0; i < a.data.length; i++) {
+    const p = value(a.data[i]), q = value(b.data[i]);
+    if (!Number.isFinite(p)) continue;
+    if (!Number.isFinite(q)) answer.finite = false;
+    largest = Math.max(largest, Math.abs(p));
+    most = Math.max(most, Math.abs(p - q));
+  }
+  if (most > 0) answer.error = Math.max(answer.error, largest > 0 ? most / largest : most);
+}
+
+async function judge(before, after, folder) {
+  if (faces(before) !== faces(after)) return { verdict: 'interface', why: faces(after) };
+  let why = '';
+  for (const feed of feeds(before, folder)) {
+    let expected;
+    try {
+      expected = await before.run(feed);
+    } catch (error) {
+      why = String(error.message);
+      continue;
+    }
+    const answer = { verdict: 'ran', error: 0, finite: true, same: true };
+    try {
+      const got = await after.run(feed);
+      for (const name of before.outputNames) compare(expected[name], got[name], answer);
+    } catch (error) {
+      return { verdict: 'fails', why: String(error.message) };
+    }
+    return answer;
+  }
+  return { verdict: 'not-run', why };
+}
+
+async function answer(a, b, folder) {
+  let before, after;
+  try {
+    before = await ort.InferenceSession.create(a, SETTINGS);
+  } catch (error) {
+    return { verdict: 'refused-before', why: error.message };
+  }
+  try {
+    after = await ort.InferenceSession.create(b, SETTINGS);
+    return await judge(before, after, folder);
+  } catch (error) {
+    return after ? { verdict: 'not-run', why: String(error.message) }
+                 : { verdict: 'refused-after', why: error.message };
+  } finally {
+    await before.release();
+    if (after) await after.release();
+  }
+}
+
+(async () => {
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const [a, b, folder] = line.split('\t');
+    process.stdout.write(JSON.stringify(await answer(a, b, folder)).replace(/\\n/g, ' ') + '\n');
+  }
+})();
