@@ -78,13 +78,24 @@ static bool fails_on(surg_pass_ctx *p, const bodies_loop *l, size_t at, const su
   return surg_graph_would_fail(l->body, in, true, NULL);
 }
 
+static bool ranked(const surg_type *t) {
+  return surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t);
+}
+
+/* Whether the state declares a shape and its initial value has none: runtimes would not find the
+ * shapes of what the body computes from it. */
+static bool declares_more(const surg_value *in, const surg_value *init) {
+  return ranked(surg_value_declared_type(in)) && !ranked(surg_value_type(init));
+}
+
 static bool unchanged(surg_pass_ctx *p, const bodies_loop *l, size_t i) {
   assert(l->body && i < l->states);
   surg_value *in = surg_graph_input(l->body, l->first_in + i);
   surg_value *init = surg_node_input(l->n, l->first_in + i);
   const surg_schema *s = surg_node_schema(l->n);
   if (!in || !init || surg_value_is_initializer(in) || values_annotated(in)) return false;
-  if (bodies_origin(surg_graph_output(l->body, l->first_out + i)) != in ||
+  if (declares_more(in, init) ||
+      bodies_origin(surg_graph_output(l->body, l->first_out + i)) != in ||
       given_elsewhere(l, in, l->first_out + i))
     return false;
   return surg_node_input_count(l->n) > surg_schema_min_inputs(s) &&
@@ -96,8 +107,7 @@ static bool unchanged(surg_pass_ctx *p, const bodies_loop *l, size_t i) {
  * removed: runtimes infer a body from its inputs, and a Loop without iterations gives a result of
  * another rank if they find none. */
 static bool keep_shapes(const bodies_loop *l, const surg_value *in) {
-  const surg_type *t = surg_value_declared_type(in);
-  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) return true;
+  if (!ranked(surg_value_declared_type(in))) return true;
   for (size_t i = l->first_out + l->states; i < surg_graph_output_count(l->body); i++) {
     surg_value *v = surg_graph_output(l->body, i);
     if (v && surg_value_graph(v) == l->body && !declared_shape(v)) return false;

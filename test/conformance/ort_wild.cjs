@@ -69,8 +69,8 @@ function distance(a, b, shape) {
       const p = number(a, i), q = number(b, i);
       if (Number.isNaN(p) && Number.isNaN(q)) continue;
       if (Number.isNaN(p) || Number.isNaN(q)) level = 2;
-      else if (p === q || Math.abs(p - q) <=
-               SMALL[a.type] + relative * Math.abs(p) + 1e-5 * largest) level = 1;
+      else if (p === q || (Number.isFinite(p - q) && Math.abs(p - q) <=
+               SMALL[a.type] + relative * Math.abs(p) + 1e-5 * largest)) level = 1;
     }
     if (level > worst) [worst, why] = [level, `element ${i}: ${a.data[i]} became ${b.data[i]}`];
   }

@@ -205,11 +205,25 @@ static uint64_t reach(const surg__builder *b, const char *x, const char *zero) {
   return (uint64_t)(high - z > z - low ? high - z : z - low);
 }
 
-/* The float type in which sums of products of bytes are exact in any order. float is preferred: few
- * runtimes support these operators for double. */
-static int sum_type(const surg__builder *b, bool conv) {
-  const uint64_t n = terms_of(b, conv), most = reach(b, "a", "az") * reach(b, "b", "bz");
-  return n > 0 && n <= (1u << 24) / most ? SURG_FLOAT : SURG_DOUBLE;
+/* How sums of products of bytes are computed exactly, in any order: in float, of the operands or of
+ * their parts of 4 bits, or in double. float is preferred: few runtimes support Conv for double. */
+typedef struct plan {
+  int dtype;
+  uint32_t x, w; /* parts of each operand: 1 or 2 */
+} plan;
+
+#define PART 16u /* x = 16 * high + low; neither is larger than 16 */
+
+static plan plan_of(const surg__builder *b, bool conv) {
+  static const plan plans[] = {{SURG_FLOAT, 1, 1}, {SURG_FLOAT, 1, 2}, {SURG_FLOAT, 2, 2}};
+  const uint64_t n = terms_of(b, conv), x = reach(b, "a", "az"), w = reach(b, "b", "bz");
+  /* Sums of parts times 16 * 16 must not wrap where the sums do not. */
+  const size_t most_plans = !conv ? 1 : n <= 1u << 15 ? SURG_COUNT(plans) : 2;
+  for (size_t i = 0; n > 0 && i < most_plans; i++) {
+    const uint64_t most = (plans[i].x == 1 ? x : PART) * (plans[i].w == 1 ? w : PART);
+    if (n <= (1u << 24) / most) return plans[i];
+  }
+  return (plan){SURG_DOUBLE, 1, 1};
 }
 
 /* Whether a zero point has a supported shape: one number, or one per output channel of
@@ -256,6 +270,29 @@ static bool is_conv(const surg__builder *b) {
   return op == SURG_OP_QLinearConv || op == SURG_OP_ConvInteger;
 }
 
+/* The parts of x, the higher one last; 0 has parts of 0. */
+static void parts_of(surg__builder *b, val x, uint32_t n, val out[2]) {
+  out[0] = out[1] = x;
+  if (n < 2) return;
+  const val part = number(b, SURG_FLOAT, PART);
+  out[1] = surg__b_unary(b, "Floor", divide(b, x, part));
+  out[0] = sub(b, x, mul(b, out[1], part));
+}
+
+/* The sums, int32. */
+static val exact_product(surg__builder *b, const plan *p, val x, val w) {
+  val xs[2], ws[2], y = NULL;
+  parts_of(b, x, p->x, xs);
+  parts_of(b, w, p->w, ws);
+  for (uint32_t i = 0; i < p->x; i++)
+    for (uint32_t j = 0; j < p->w; j++) {
+      val one = cast(b, product(b, is_conv(b), xs[i], ws[j], NULL), SURG_INT32);
+      if (i + j > 0) one = mul(b, one, number(b, SURG_INT32, i + j == 1 ? PART : PART * PART));
+      y = y ? add(b, y, one) : one;
+    }
+  return y;
+}
+
 static surg_status integer_product(surg__builder *b) {
   val x = surg__b_get(b, "a"), w = surg__b_get(b, "b");
   const bool conv = is_conv(b);
@@ -266,11 +303,10 @@ static surg_status integer_product(surg__builder *b) {
       surg__b_bad(b, !zero_lies(b, "bz", conv, true),
                   "the zero point of the second operand is unsupported"))
     return SURG_EUNSUPPORTED;
-  const int dtype = sum_type(b, conv);
-  x = centred(b, "a", zero_of(b, "az", conv, false), dtype);
-  w = centred(b, "b", zero_of(b, "bz", conv, true), dtype);
-  val y = product(b, conv, x, w, NULL);
-  surg__b_result(b, "y", cast(b, y, SURG_INT32));
+  const plan p = plan_of(b, conv);
+  x = centred(b, "a", zero_of(b, "az", conv, false), p.dtype);
+  w = centred(b, "b", zero_of(b, "bz", conv, true), p.dtype);
+  surg__b_result(b, "y", exact_product(b, &p, x, w));
   return b->status;
 }
 
@@ -295,12 +331,13 @@ static surg_status scaled_product(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   const surg_type *t = type_of(surg__b_get(b, "b"));
   const bool ranked = t && surg_type_has_rank(t) && surg_type_rank(t) <= MOST_RANK;
-  const int dtype = !bias || ranked ? sum_type(b, is_conv(b)) : SURG_DOUBLE;
+  const plan p = !bias || ranked ? plan_of(b, is_conv(b)) : (plan){SURG_DOUBLE, 1, 1};
   if (bias) bias = cast(b, bias, SURG_DOUBLE);
-  val x = centred(b, "a", surg__b_get(b, "az"), dtype);
-  val w = centred(b, "b", surg__b_get(b, "bz"), dtype);
-  const bool apart = bias && dtype == SURG_FLOAT; /* the bias may not be exact in float */
-  val y = product(b, is_conv(b), x, w, apart ? NULL : bias);
+  val x = centred(b, "a", surg__b_get(b, "az"), p.dtype);
+  val w = centred(b, "b", surg__b_get(b, "bz"), p.dtype);
+  const bool apart = bias && p.dtype == SURG_FLOAT; /* the bias may not be exact in float */
+  val y = p.x * p.w > 1 ? exact_product(b, &p, x, w)
+                        : product(b, is_conv(b), x, w, apart ? NULL : bias);
   if (apart) {
     int64_t dims[MOST_RANK] = {-1};
     for (size_t i = 1; i + 1 < surg_type_rank(t); i++) dims[i] = 1;
