@@ -128,6 +128,7 @@ def build(folder):
     modules = [str(p.relative_to(HERE)) for p in (HERE / 'onnxsurg').rglob('*')
                if p.suffix in ('.py', '.typed') and '__pycache__' not in p.parts]
     targets = ['python/' + m for m in modules] + ['python/onnxsurg/_c.py']
+    targets += ['python/' + m + 'i' for m in modules if m.endswith('.py')]
     subprocess.run(['ninja', '-C', str(folder), LIBRARY, PROGRAM] + targets, check=True,
                    stdout=sys.stderr)
     return package

@@ -127,9 +127,9 @@ typedef struct cli_dims {
 bool cli_dims_take(cli_dims *d, char *arg);
 void cli_dims_free(cli_dims *d);
 
-/* Reads a file into *text, for the caller to free. Reads at most `most` + 1 bytes; *n above
- * `most` means that the file is too long. Returns an exit code, after printing an error if
- * reading failed. */
+/* Reads a file, or standard input for "-", into *text, for the caller to free. Reads at most
+ * `most` + 1 bytes; *n above `most` means that the file is too long. Returns an exit code, after
+ * printing an error if reading failed. */
 int cli_read_text(const char *path, size_t most, char **text, size_t *n);
 /* Loads definitions of custom operators into the context. Returns EXIT_DONE, or another exit
  * code after printing an error. */

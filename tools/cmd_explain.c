@@ -47,9 +47,7 @@ typedef struct explaining {
 int explain_text(const char *argument, char **text, size_t *n) {
   const bool file = !strcmp(argument, "-") || surg__os_exists(argument);
   int code = EXIT_DONE;
-  if (file)
-    code = cli_read_text(strcmp(argument, "-") ? argument : surg__os_input_path(), MESSAGE_BYTES,
-                         text, n);
+  if (file) code = cli_read_text(argument, MESSAGE_BYTES, text, n);
   if (!file && !(*text = strdup(argument))) code = cli_no_memory();
   if (code != EXIT_DONE) return code;
   if (!file) *n = strlen(*text);

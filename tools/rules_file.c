@@ -8,13 +8,13 @@
 #include "cli.h"
 
 int cli_read_text(const char *path, size_t most, char **text, size_t *n) {
-  FILE *f = surg__os_fopen(path, "r");
+  FILE *f = strcmp(path, "-") ? surg__os_fopen(path, "r") : stdin;
   *text = f ? malloc(most + 1) : NULL;
   int bad = f ? *text ? 0 : ENOMEM : errno;
   /* One byte more than permitted reveals a file that is too long. */
   *n = *text ? fread(*text, 1, most + 1, f) : 0;
   if (*text && ferror(f)) bad = errno ? errno : EIO;
-  if (f) fclose(f);
+  if (f && f != stdin) fclose(f);
   if (!bad) return EXIT_DONE;
   free(*text);
   *text = NULL;

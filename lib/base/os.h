@@ -79,6 +79,8 @@ int surg__os_random(void *p, size_t n);
 uint64_t surg__os_now_ns(void);
 /* The last component of a path: a part of it. */
 const char *surg__os_base_name(const char *path);
+/* The path as libraries of this system expect it (UTF-16 on Windows), heap, free(). */
+int surg__os_native_path(const char *path, void **out);
 /* Splits a path into folder and last component; both are heap, free(). ENOMEM on failure. */
 int surg__os_split(const char *path, char **dir, char **base);
 

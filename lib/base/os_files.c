@@ -17,6 +17,11 @@ struct surg__os_folder {
   DIR *d;
 };
 
+int surg__os_native_path(const char *path, void **out) {
+  *out = strdup(path);
+  return *out ? 0 : ENOMEM;
+}
+
 int surg__os_empty(int fd) {
   SURG_SYS_FAULT(EIO);
   return ftruncate(fd, 0) || lseek(fd, 0, SEEK_SET) ? errno : 0;

@@ -49,10 +49,6 @@ void surg__os_exit(int code) {
   _exit(code);
 }
 
-const char *surg__os_input_path(void) {
-  return "/dev/stdin";
-}
-
 void surg__os_writes_fail(void) {
   signal(SIGPIPE, SIG_IGN);
 #ifdef SIGXFSZ

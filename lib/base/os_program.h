@@ -29,8 +29,6 @@ bool surg__os_pipe_broken(int fd);
 void surg__os_say(const char *text, size_t n);
 /* Ends the process at once; runs no exit handlers. */
 _Noreturn void surg__os_exit(int code);
-/* Path that names standard input for functions that open files. */
-const char *surg__os_input_path(void);
 
 /* Writing to a closed pipe or beyond a file size limit is an error of the write. */
 void surg__os_writes_fail(void);

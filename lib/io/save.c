@@ -219,7 +219,7 @@ static surg_status write_all(job *j) {
 }
 
 static bool plain_name(const char *name) {
-  return *name && !strchr(name, '/') && !strchr(name, '\\') && strcmp(name, ".") != 0 &&
+  return *name && surg__os_base_name(name) == name && !strchr(name, '\\') && strcmp(name, ".") != 0 &&
          strcmp(name, "..") != 0 && strlen(name) <= SURG_LIMIT_LOCATION;
 }
 

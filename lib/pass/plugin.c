@@ -178,7 +178,7 @@ surg_status surg__plugin_load(surg_context *ctx, const char *path) {
   assert(ctx && path);
   surg_registry *r = surg__registry(ctx);
   if (!r) return surg__oom(ctx, path);
-  if (strchr(path, '/')) return load(r, path, path);
+  if (surg__os_base_name(path) != path) return load(r, path, path);
   /* Without a slash dlopen would search the system's library folders. */
   surg__buf b;
   surg__buf_init(&b, ctx);

@@ -32,7 +32,8 @@ static const surg__ort_slot *negotiate(const surg__ort_base *base) {
 }
 
 static surg_status find_library(surg_context *ctx, const char *path, void **out) {
-  static const char *const names[] = {"libonnxruntime.so", "libonnxruntime.so.1"};
+  static const char *const names[] = {"libonnxruntime.so", "libonnxruntime.so.1",
+                                       "libonnxruntime.dylib", "onnxruntime.dll"};
   surg__stat st;
   char text[SURG__ORT_WHY];
   if (!SURG__OS_DL)
@@ -48,7 +49,7 @@ static surg_status find_library(surg_context *ctx, const char *path, void **out)
   /* Without a slash dlopen would search the system's library folders. */
   surg__buf b;
   surg__buf_init(&b, ctx);
-  surg__buf_printf(&b, "%s%s", strchr(path, '/') ? "" : "./", path);
+  surg__buf_printf(&b, "%s%s", surg__os_base_name(path) != path ? "" : "./", path);
   if (!b.failed) *out = surg__os_dl_open(b.p);
   const bool failed = b.failed;
   surg__buf_free(&b);
@@ -121,6 +122,18 @@ static void remove_folder(const char *dir) {
   surg__os_remove_folder(dir);
 }
 
+/* Creates a session for the file at `path`. */
+static surg_status from_file(surg__ort *o, const char *path, const void *options, void **session,
+                             char *why) {
+  void *native;
+  const int e = surg__os_native_path(path, &native);
+  if (e) return surg__error(o->ctx, SURG_ENOMEM, path, "%s", strerror(e));
+  const surg_status s =
+      surg__ort_status(o, SURG__ORT(o->api, CreateSession)(o->env, native, options, session), why);
+  free(native);
+  return s;
+}
+
 /* Saves a model with data files that was edited to a temporary folder, and creates the session
  * from there. */
 static surg_status through_folder(surg__ort *o, surg_model *m, const void *options,
@@ -134,9 +147,7 @@ static surg_status through_folder(surg__ort *o, surg_model *m, const void *optio
   const surg_save_options save = {
       .size = sizeof save, .external_data = "weights", .no_fsync = true};
   surg_status s = surg_model_save(m, path, &save);
-  if (s == SURG_OK)
-    s = surg__ort_status(
-        o, SURG__ORT(o->api, CreateSession)(o->env, path, options, session), why);
+  if (s == SURG_OK) s = from_file(o, path, options, session, why);
   remove_folder(dir);
   return s;
 }
@@ -146,8 +157,7 @@ static surg_status create(surg__ort *o, surg_model *m, const void *options, void
   void *bytes = NULL;
   size_t n = 0;
   if (m->files && stands_in_file(m))
-    return surg__ort_status(
-        o, SURG__ORT(o->api, CreateSession)(o->env, m->source->path, options, session), why);
+    return from_file(o, m->source->path, options, session, why);
   if (m->files) return through_folder(o, m, options, session, why);
   surg_status s = surg_model_save_memory(m, &bytes, &n);
   if (s != SURG_OK) return s;

@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/file.h"
+#include "base/os.h"
 #include "base/taught.h"
 #include "check/check.h"
 #include "ir/ir.h"
@@ -44,7 +45,8 @@ surg_status surg_target_parse(surg_context *ctx, const char *text, size_t n, con
 static bool is_file(const char *name) {
   static const char end[] = ".target";
   const size_t n = strlen(name);
-  return strchr(name, '/') || (n >= sizeof end && !strcmp(name + n - (sizeof end - 1), end));
+  return surg__os_base_name(name) != name ||
+         (n >= sizeof end && !strcmp(name + n - (sizeof end - 1), end));
 }
 
 surg_status surg_target_open(surg_context *ctx, const char *name, surg_target **out) {
@@ -153,7 +155,7 @@ surg_objection surg__objection_public(const surg__objection *o) {
                           .verdict = o->verdict,
                           .severity = surg__objection_severity(code, o->verdict),
                           .code = code,
-      .fact = fact,
+                          .fact = fact,
                           .where = o->where  ? o->where
                                    : o->node ? surg__locate_node(o->node)
                                              : "model",

@@ -11,6 +11,8 @@ from ._actions import (Target, check, convert, load, parse, repair, run_pipeline
                        targets)
 from ._context import Context
 from ._data import Data
+from ._engines import (Importer, Isolated, ProbeAnswer, ProbeReport, UntilReport, UntilStep, isolate,
+                       probe, repair_until)
 from ._evaluate import (LayerReport, OutputReport, Session, VerifyReport, run, verify)
 from ._facts import Explanation, Info, explain, info, reduce
 from ._graph import Graph

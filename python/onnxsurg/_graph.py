@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graphs: the main graph, graphs of attributes, and bodies of functions."""
+import ctypes as C
 from collections.abc import MutableSequence
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence
 
@@ -31,15 +32,13 @@ class _Inputs(_List):
         with graph._box.context._lock:
             old, new = self._read(), list(new)
             _distinct(new, 'input')
-            kept = [t for t in old if t in new]
-            if kept != new[:len(kept)]:
-                raise errors.Unsupported('onnxsurg: error: inputs cannot change their order; '
-                                         'remove them and append them again')
             for t in old:
                 if t not in new:
                     self._remove(t)
-            for t in new[len(kept):]:
-                self._append(t)
+            for t in new:
+                if t not in old:
+                    self._append(t)
+            _reorder(graph, False, [t._ptr for t in self._read()], [t._ptr for t in new])
 
     def _remove(self, tensor):
         graph = self._owner
@@ -109,17 +108,29 @@ class _GraphOutputs(_List):
             _distinct(new, 'output')
             old = self._read()
             types = {t._ptr: lib.surg_graph_output_type(g, i) for i, t in enumerate(old)}
-            kept = [t for t in old if t._ptr in values]
-            if [t._ptr for t in kept] != values[:len(kept)]:
-                kept = []
+            kept: List[Any] = []
             for i in reversed(range(len(old))):
-                if old[i] not in kept:
+                if old[i]._ptr not in values or old[i]._ptr in kept:
                     do(lib.surg_graph_remove_output, g, i)
-            for v in values[len(kept):]:
+                else:
+                    kept.append(old[i]._ptr)
+            for v in values:
+                if v in kept:
+                    continue
                 kind = types.get(v) or lib.surg_value_declared_type(v) or lib.surg_value_type(v)
                 do(lib.surg_graph_add_output, g, v, kind)
                 if lib.surg_value_has_info(v) and lib.surg_value_graph(v) == g:
                     do(lib.surg_value_drop_info, v)  # the entry of the output has the type
+            _reorder(graph, True, [t._ptr for t in self._read()], values)
+
+
+def _reorder(graph, outputs, now, wanted):
+    """Puts inputs or outputs into another order; both are lists of pointers."""
+    if now == wanted:
+        return
+    place = {p: i for i, p in enumerate(now)}
+    order = (C.c_size_t * len(wanted))(*[place[p] for p in wanted])
+    graph._do(lib.surg_graph_reorder, outputs, order, len(wanted))
 
 
 def _distinct(tensors, what):

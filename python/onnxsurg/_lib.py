@@ -22,7 +22,8 @@ LONG = frozenset('''
     surg_tensor_load surg_tensor_same surg_check surg_target_open surg_target_parse
     surg_target_judge surg_target_host_nodes surg_repair_find surg_repair_assess surg_cut_find
     surg_reduce surg_explain surg_messages_new surg_importer_ask surg_importer_ask_file
-    surg_until_find surg_probe surg_command_run surg_node_evaluate surg_node_evaluate_on
+    surg_until_find surg_probe surg_isolate surg_command_run surg_node_evaluate
+    surg_node_evaluate_on
 '''.split())
 
 NAMES = {'win32': 'onnxsurg-0.dll', 'darwin': 'libonnxsurg.0.dylib'}

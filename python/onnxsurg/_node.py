@@ -59,6 +59,9 @@ class _List(MutableSequence):
     def clear(self):
         self._assign([])
 
+    def reverse(self):
+        self._assign(self._read()[::-1])
+
     def extend(self, values):
         self._assign(self._read() + list(values))
 
