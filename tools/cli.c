@@ -369,7 +369,8 @@ int cli_words_take(cli_words *w, const char *word) {
 }
 
 int cli_take_external(surg_save_options *save, const char *name) {
-  if (!*name || surg__os_base_name(name) != name) return cli_usage("--external-data expects a plain file name");
+  if (!*name || surg__os_base_name(name) != name)
+    return cli_usage("--external-data expects a plain file name");
   save->external_data = name;
   return EXIT_DONE;
 }

@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /* Puts the inputs (`outputs` false) or the outputs of a graph in another order: the one at position
- * order[i] moves to position i. `order` has n entries, each position once. Nodes refer to inputs and
- * outputs of inner graphs and of functions by position; the caller adapts those nodes.
+ * order[i] moves to position i. `order` has n entries, each position once. Nodes refer to inputs
+ * and outputs of inner graphs and of functions by position; the caller adapts those nodes.
  * SURG_EUSAGE: `order` is no such list. SURG_ENOMEM. O(n) */
 SURG_EXPORT surg_status surg_graph_reorder(surg_graph *g, bool outputs, const size_t *order,
                                            size_t n);

@@ -144,3 +144,9 @@ int surg__child_run_on(const surg__child *c, const char *const *files, size_t n,
   free(words);
   return code;
 }
+
+int surg__os_copy(const surg__copy *c, surg__copy_end *end) {
+  (void)c;
+  *end = (surg__copy_end){0};
+  return ENOSYS; /* this system does not copy processes */
+}

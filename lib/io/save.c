@@ -219,8 +219,8 @@ static surg_status write_all(job *j) {
 }
 
 static bool plain_name(const char *name) {
-  return *name && surg__os_base_name(name) == name && !strchr(name, '\\') && strcmp(name, ".") != 0 &&
-         strcmp(name, "..") != 0 && strlen(name) <= SURG_LIMIT_LOCATION;
+  return *name && surg__os_base_name(name) == name && !strchr(name, '\\') &&
+         strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strlen(name) <= SURG_LIMIT_LOCATION;
 }
 
 static surg_status place(job *j) {
