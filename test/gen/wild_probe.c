@@ -7,8 +7,8 @@
 
 /* --- what orders NaN --- */
 
-/* Operators whose result for NaN, or of pools for -Infinity, differs from runtime to runtime, and
- * within one from kernel to kernel. */
+/* Operators whose result for NaN, of pools for -Infinity, or of ReduceSum for large integers,
+ * differs from runtime to runtime, and within one from kernel to kernel. */
 static bool orders(const surg_node *n) {
   static const int ops[] = {SURG_OP_ArgMax,
                             SURG_OP_ArgMin,
@@ -26,7 +26,8 @@ static bool orders(const surg_node *n) {
                             SURG_OP_Hardmax,
                             SURG_OP_Cast,
                             SURG_OP_QuantizeLinear,
-                            SURG_OP_DynamicQuantizeLinear};
+                            SURG_OP_DynamicQuantizeLinear,
+                            SURG_OP_ReduceSum};
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
     if (surg_node_op(n) == ops[i]) return true;
   return false;

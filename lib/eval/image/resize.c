@@ -404,6 +404,8 @@ static surg__kstatus dispute(resize *r, uint32_t rank) {
     const axis_plan *a = &r->axes[d];
     if (r->is.mode == SURG__RZ_NEAREST && !a->fixed && surg__rz_unclear(&r->is, a))
       SURG__K_TRY(surg__k_disputed(r->k, "an element chosen by the precision of coordinates"));
+    if (a->out == a->in && a->scale == 1 && !a->fixed)
+      SURG__K_TRY(surg__k_disputed(r->k, "a region of an axis whose size stays"));
     same = same && a->out == a->in;
     moves = moves || (!a->fixed && surg__rz_moves(&r->is, a));
   }

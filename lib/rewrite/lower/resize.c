@@ -207,11 +207,18 @@ static bool unclear_place(const resize *r, uint32_t i) {
   return !is_short(scale) || (r->is.coords == SURG__RZ_SYMMETRIC && scale != floor(scale));
 }
 
+/* Whether axis i may have a region and scale 1: ONNX Runtime copies such an axis. */
+static bool region_ignored(const resize *r, uint32_t i) {
+  const int64_t in = r->x.d[r->axes[i]].n, out = result_size(r, i);
+  return !whole_region(r, i) && (in < 0 || out < 0 || in == out);
+}
+
 /* Whether the shape stays and elements do not: ONNX Runtime copies the input. */
 static bool copied(const resize *r) {
   bool moves = false;
   for (uint32_t i = 0; i < r->n_axes; i++) {
     surg__rz_axis a;
+    if (region_ignored(r, i)) return true;
     if (!known_axis(r, i, &a) || a.out != a.in) return false;
     moves = moves || surg__rz_moves(&r->is, &a);
   }
