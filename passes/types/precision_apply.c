@@ -58,16 +58,19 @@ static surg_node *add_cast(prec *c, const surg_value *v, int dtype) {
   return name && !surg_node_set_name(n, name) && !surg_node_set_int(n, "to", dtype) ? n : NULL;
 }
 
-static bool reread(const prec_read *r, surg_value *by) {
-  const surg_status s =
-      r->n ? surg_node_set_input(r->n, r->index, by) : surg_graph_set_output(r->g, r->index, by);
-  return s == SURG_OK;
+static bool declare(prec *c, surg_value *v, int dtype);
+
+/* An output keeps the declaration of its former value, with another element type. */
+static bool reread(prec *c, const prec_read *r, int dtype, surg_value *by) {
+  if (r->n) return surg_node_set_input(r->n, r->index, by) == SURG_OK;
+  return surg_graph_set_output(r->g, r->index, by) == SURG_OK && declare(c, by, dtype);
 }
 
 /* Readers of the type `dtype` read `by`. */
 static bool reread_all(prec *c, const prec_value *x, int dtype, surg_value *by) {
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
-    if (prec_final(c, x, c->reads[r].slot) == dtype && !reread(&c->reads[r], by)) return false;
+    if (prec_final(c, x, c->reads[r].slot) == dtype && !reread(c, &c->reads[r], dtype, by))
+      return false;
   return true;
 }
 
@@ -79,8 +82,6 @@ static bool output_of_type(prec *c, const prec_value *x, int dtype) {
       return true;
   return false;
 }
-
-static bool declare(prec *c, surg_value *v, int dtype);
 
 /* The value keeps its name and place as the result of the Cast; its producer gets a new output of
  * the type `made`, which the readers of that type read. */
@@ -246,7 +247,9 @@ static bool drop_casts(prec *c) {
   for (prec_cast *x = c->casts; x; x = x->next) {
     surg_value *in = surg_node_input(x->n, 0), *out = surg_node_output(x->n, 0);
     if (surg_pass_keeps_node(c->p, x->n)) continue;
-    if (!x->from || !x->made || prec_final(c, x->from, x->in) != prec_final(c, x->made, x->out))
+    /* One between equal types was there before: it may declare something. */
+    if (!x->from || !x->made || x->from->dtype == x->made->dtype ||
+        prec_final(c, x->from, x->in) != prec_final(c, x->made, x->out))
       continue;
     const surg_replace how = surg_value_can_replace(out, in);
     if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) continue;

@@ -16,8 +16,17 @@ const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intr
 const SIZES = [2, 3, 1, 4, 8, 16, 32, 64, 128, 256];
 const FLOATS = new Set(['float32', 'float64', 'float16']);
 
-const faces = session => JSON.stringify([session.inputMetadata, session.outputMetadata].map(
-  list => list.map(m => [m.name, m.type, m.isTensor ? m.shape : 0])));
+const faces = session => [session.inputMetadata, session.outputMetadata];
+
+// Names and types; sizes where ONNX Runtime states a shape of the same rank. It drops declared shapes that
+// contradict its inference, which depends on the operators.
+function agree(a, b) {
+  return a.every((list, k) => list.length === b[k].length && list.every((m, i) => {
+    const n = b[k][i];
+    if (m.name !== n.name || m.isTensor !== n.isTensor || (m.isTensor && m.type !== n.type)) return false;
+    return !m.isTensor || m.shape.length !== n.shape.length || String(m.shape) === String(n.shape);
+  }));
+}
 
 function draw(session, size) {
   const random = generator(1000 + size), feed = {};
@@ -67,7 +76,9 @@ function compare(a, b, answer) {
 }
 
 async function judge(before, after, folder) {
-  if (faces(before) !== faces(after)) return { verdict: 'interface', why: faces(after) };
+  if (!agree(faces(before), faces(after))) {
+    return { verdict: 'interface', why: JSON.stringify(faces(after)) };
+  }
   let why = '';
   for (const feed of feeds(before, folder)) {
     let expected;
