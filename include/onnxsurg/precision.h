@@ -22,6 +22,8 @@ typedef enum surg_narrow {
 } surg_narrow;
 /* What the operator of a schema is; SURG_NARROW_ANY for NULL and custom operators. */
 SURG_EXPORT surg_narrow surg_schema_narrow(const surg_schema *s);
+/* Whether integers that fit 32 bits, operands and results, are the same if it computes in them. */
+SURG_EXPORT bool surg_schema_fits_word(const surg_schema *s);
 /* Whether the operator clamps the elements of input i, integers, to the size of an axis. */
 SURG_EXPORT bool surg_schema_clamps(const surg_schema *s, size_t i);
 /* Whether input i, or output i if `output`, accepts the type `like` with elements of `dtype` in
@@ -45,8 +47,8 @@ typedef struct surg_extent {
   double least, largest; /* absolute values of finite elements other than 0; 0: there are none */
   double low, high;      /* of finite elements and 0 */
 } surg_extent;
-/* Reads a tensor of float, double, float16 or bfloat16, in pieces. SURG_EUNSUPPORTED: another
- * element type, a sparse tensor, or missing data. O(bytes). */
+/* Reads a tensor of float, double, float16, bfloat16 or int64, in pieces; integers are rounded.
+ * SURG_EUNSUPPORTED: another element type, a sparse tensor, or missing data. O(bytes). */
 SURG_EXPORT surg_status surg_tensor_extent(const surg_tensor *t, surg_extent *out);
 /* As surg_tensor_cast, but numbers stay numbers, and other than 0: one beyond the range of the type
  * becomes its largest number, one that would be 0 its smallest number with all digits. *clamped:

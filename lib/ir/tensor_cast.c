@@ -132,7 +132,8 @@ static void meet(surg_extent *e, double v) {
 surg_status surg_tensor_extent(const surg_tensor *t, surg_extent *out) {
   if (!t || !out) return SURG_EUSAGE;
   const int dtype = surg_tensor_dtype(t);
-  if (!takes(dtype) || surg_tensor_is_sparse(t) || t->view == SURG__VIEW_ABSENT)
+  const bool ints = dtype == SURG_INT64;
+  if ((!ints && !takes(dtype)) || surg_tensor_is_sparse(t) || t->view == SURG__VIEW_ABSENT)
     return SURG_EUNSUPPORTED;
   surg_context *ctx = t->model->ctx;
   const size_t size = surg__dtype_bits(dtype) / 8;
@@ -143,7 +144,9 @@ surg_status surg_tensor_extent(const surg_tensor *t, surg_extent *out) {
     const size_t n = t->count - at < PIECE ? (size_t)(t->count - at) : PIECE;
     s = surg_tensor_read(t, at * size, in, n * size);
     if (s == SURG_OK) surg__unpack(dtype, n, in, native);
-    for (size_t i = 0; s == SURG_OK && i < n; i++) meet(&e, surg__load_f64(dtype, native, i));
+    for (size_t i = 0; s == SURG_OK && i < n; i++)
+      meet(&e, ints ? (double)((const int64_t *)(const void *)native)[i]
+                    : surg__load_f64(dtype, native, i));
   }
   surg__free(ctx, in);
   surg__free(ctx, native);

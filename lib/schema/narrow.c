@@ -13,7 +13,9 @@ enum {
   WIDE = SURG_NARROW_WIDE,
   QUANTIZE = SURG_NARROW_QUANTIZE,
   DEQUANTIZE = SURG_NARROW_DEQUANTIZE,
-  BITS = SURG_NARROW_BITS
+  BITS = SURG_NARROW_BITS,
+  KINDS = 15,
+  WORD = 16
 };
 
 static const uint8_t kinds[SURG_OP_COUNT] = {
@@ -33,7 +35,33 @@ static bool listed(const surg_schema *s) {
 }
 
 surg_narrow surg_schema_narrow(const surg_schema *s) {
-  return listed(s) ? (surg_narrow)kinds[s->op] : SURG_NARROW_ANY;
+  return listed(s) ? (surg_narrow)(kinds[s->op] & KINDS) : SURG_NARROW_ANY;
+}
+
+/* Column `widen`: maps of integers that also hold from a wider type to a narrower one, if all
+ * numbers fit. */
+enum {
+  INJECT = 1,
+  ORDER = 2,
+  SHIFT = 0,
+  WRAP = 4,
+  WHOLE = 8,
+  ROUND = 0,
+  EXACT = 0,
+  FILLED = 16 /* without elements the result depends on the type */
+};
+
+static const uint8_t maps[SURG_OP_COUNT] = {
+#define SURG_TRAIT_WIDEN(op, maps) [SURG_OP_##op] = maps,
+#include "schema/traits.gen.h"
+#undef SURG_TRAIT_WIDEN
+};
+
+bool surg_schema_fits_word(const surg_schema *s) {
+  if (!listed(s)) return false;
+  if ((kinds[s->op] & WORD) || s->op == SURG_OP_Cast) return true;
+  if (s->flags & SURG__OP_DATA_MOVER) return true;
+  return maps[s->op] && !(maps[s->op] & FILLED);
 }
 
 bool surg_schema_clamps(const surg_schema *s, size_t i) {

@@ -13,7 +13,7 @@ AXES = {'unary', 'broadcast', 'concat', 'split', 'axis', 'reduce', 'arg', 'squee
         'slice', 'pad', 'tile', 'quantize'}
 RANGE = {'fixed', 'copy', 'one', 'two', 'all', 'three', 'branches'}
 RESULT = {'exact', 'ulp', 'step', 'scatter'}
-NARROW = {'gain', 'wide', 'quantize', 'dequantize', 'bits'}
+NARROW = {'gain', 'wide', 'quantize', 'dequantize', 'bits', 'word'}
 WIDEN = {'inject', 'order', 'shift', 'wrap', 'whole', 'round', 'exact', 'filled', 'none'}
 
 
@@ -54,7 +54,7 @@ def cost(op, value):
 
 
 def narrow(op, value):
-    return '%s, %s' % (op, word(value, NARROW))
+    return '%s, %s' % (op, ' | '.join(word(w, NARROW) for w in value.split('+')))
 
 
 def clamp(op, value):

@@ -32,6 +32,9 @@ static const prec_kind from_double = {.from = TYPE(SURG_DOUBLE),
                                       .zero = 0x1p-150,
                                       .unit = 0x1p-24};
 
+const prec_kind prec_to_int32 = {
+    .from = TYPE(SURG_INT64), .to = SURG_INT32, .integers = true, .top = 2147483647};
+
 /* The element type that values of the new type get where they have to leave it. */
 static int least(uint64_t types) {
   int d = 0;
@@ -53,6 +56,12 @@ static bool find_chosen(prec *c) {
   return true;
 }
 
+/* Integers that are proven to fit stay what they are. */
+static surg_exactness class_of(const prec *c) {
+  if (c->kind->integers) return c->unproven_axis ? SURG_APPROX : SURG_EXACT;
+  return c->kind->to == SURG_FLOAT && c->kind->narrows ? SURG_LOSSY : SURG_APPROX;
+}
+
 static surg_pass_result convert(prec *c) {
   if (surg_model_infer_calls(c->m) || !find_chosen(c) || !prec_collect(c)) return SURG_PASS_FAILED;
   if (!c->n_values) return SURG_PASS_UNCHANGED;
@@ -64,7 +73,7 @@ static surg_pass_result convert(prec *c) {
   if (!prec_apply(c)) return SURG_PASS_FAILED;
   const bool changed = surg_model_epoch(c->m) != epoch;
   if (changed)
-    surg_pass_used(c->p, c->kind->to == SURG_FLOAT && c->kind->narrows ? SURG_LOSSY : SURG_APPROX);
+    surg_pass_used(c->p, class_of(c));
   else
     surg_pass_give_back(c->p);
   prec_report(c);
@@ -77,7 +86,7 @@ surg_pass_result prec_run(surg_pass_ctx *p, const prec_kind *kind, uint64_t from
   c.wide = least(c.from);
   c.io = surg_pass_bool(p, "io");
   c.aggressive = !c.kind->small || surg_pass_bool(p, "aggressive");
-  c.saturate = surg_pass_bool(p, "saturate");
+  c.saturate = !c.kind->integers && surg_pass_bool(p, "saturate");
   const char *name = surg_pass_string(p, "target");
   if (name && surg_target_open(surg_pass_context(p), name, &c.target) != SURG_OK)
     return SURG_PASS_FAILED;

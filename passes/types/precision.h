@@ -39,6 +39,7 @@ typedef enum prec_why {
   PREC_ATTR_SMALL,
   PREC_SENSITIVE, /* the operator loses digits or overflows in the type */
   PREC_QUANTIZED,
+  PREC_WIDTH,   /* integers: the result may depend on the width */
   PREC_INTEGER, /* it computes numbers that become integers */
   PREC_TIED,    /* a value that cannot be cast connects it with one that stays */
   PREC_CASTS,   /* fewer Casts so */
@@ -50,6 +51,7 @@ typedef struct prec_slot {
   surg_node *n;    /* of an operator, or of control flow; NULL: an interface */
   uint8_t why;     /* prec_why; if not FREE, it stays */
   bool holds;      /* some value is of the new type already: it prefers to remain so */
+  bool gains;      /* staying is not supported, or the new type is worth Casts */
   bool moves;      /* the decision */
   bool io;         /* it is an input or output of the model */
   uint32_t weight; /* what staying costs, in units of the cut */
@@ -124,24 +126,25 @@ typedef struct prec {
   prec_setter *setters;
   prec_cast *casts;
   uint64_t added, removed, converted, copied, clamped;
-  uint32_t path;  /* converted nodes on the longest path, within a graph */
-  bool exhausted; /* the cut was given up */
-  bool failed;    /* out of memory */
+  bool unproven_axis; /* an index is clamped for an axis of unknown size */
+  uint32_t path;      /* converted nodes on the longest path, within a graph */
+  bool exhausted;     /* the cut was given up */
+  bool failed;        /* out of memory */
 } prec;
 
 /* --- precision.c --- */
 /* The options that all passes of this family have. */
-#define PREC_OPTIONS                                                                \
+#define PREC_OPTIONS                                                           \
   SURG_OPTION(BOOL, "io", "false", "also convert the interface of the model"), \
-      SURG_OPTION(LIST, "op", NULL, "convert only nodes of these operators"),       \
-      SURG_OPTION(LIST, "node", NULL, "convert only these nodes"),                  \
+      SURG_OPTION(LIST, "op", NULL, "convert only nodes of these operators"),  \
+      SURG_OPTION(LIST, "node", NULL, "convert only these nodes"),             \
       SURG_OPTION(STRING, "target", NULL, "use only types that the target states")
 #define PREC_SATURATE SURG_OPTION(BOOL, "saturate", "false", "clamp constants to the range")
 #define PREC_NARROW_OPTIONS                                                                \
   PREC_OPTIONS,                                                                            \
       SURG_OPTION(BOOL, "aggressive", "false", "convert also operators that lose digits"), \
       PREC_SATURATE
-extern const prec_kind prec_to_float16, prec_to_bfloat16, prec_to_float;
+extern const prec_kind prec_to_float16, prec_to_bfloat16, prec_to_float, prec_to_int32;
 /* Converts the model of the pass. `from` 0: that of the kind. */
 surg_pass_result prec_run(surg_pass_ctx *p, const prec_kind *kind, uint64_t from);
 

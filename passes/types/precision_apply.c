@@ -24,6 +24,12 @@ int prec_final(prec *c, const prec_value *x, uint32_t slot) {
   return type_of(c, x, moves(c, slot));
 }
 
+/* Bytes of an element of the types of these passes. */
+static size_t size_of(int dtype) {
+  if (dtype == SURG_DOUBLE || dtype == SURG_INT64) return 8;
+  return dtype == SURG_FLOAT || dtype == SURG_INT32 ? 4 : 2;
+}
+
 /* --- Casts --- */
 
 static const char *stem_of(prec *c, const surg_value *v, int dtype) {
@@ -74,11 +80,10 @@ static bool reread_all(prec *c, const prec_value *x, int dtype, surg_value *by) 
   return true;
 }
 
-/* Whether an output of the model reads the value as `dtype`. */
+/* Whether an output of its own graph reads the value as `dtype`: outputs keep their names. */
 static bool output_of_type(prec *c, const prec_value *x, int dtype) {
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
-    if (c->reads[r].g && surg_graph_get_kind(c->reads[r].g) == SURG_GRAPH_MAIN &&
-        prec_final(c, x, c->reads[r].slot) == dtype)
+    if (c->reads[r].g == surg_value_graph(x->v) && prec_final(c, x, c->reads[r].slot) == dtype)
       return true;
   return false;
 }
@@ -135,7 +140,7 @@ static bool convert_constant(prec *c, surg_value *v, int dtype) {
 /* A second constant, or a Cast of the first: what is smaller in the file. */
 static bool split_constant(prec *c, prec_value *x, int dtype) {
   const surg_tensor *t = surg_value_constant(x->v);
-  const uint64_t bytes = surg_tensor_count(t) * (dtype == SURG_FLOAT ? 4 : 2);
+  const uint64_t bytes = surg_tensor_count(t) * size_of(dtype);
   if (x->movable && bytes > NODE_BYTES) return cast_for_readers(c, x, x->dtype, dtype);
   surg_tensor *made = converted(c, t, dtype);
   const char *stem = made ? stem_of(c, x->v, dtype) : NULL;
@@ -193,7 +198,7 @@ static bool set_tensor(prec *c, const prec_setter *s, int dtype) {
   const surg_tensor *t = surg_attr_tensor(a, 0);
   const int64_t one = 1;
   const uint8_t zero[8] = {0};
-  const size_t bytes = dtype == SURG_DOUBLE ? 8 : dtype == SURG_FLOAT ? 4 : 2;
+  const size_t bytes = size_of(dtype);
   if (t && surg_tensor_dtype(t) == dtype) return true;
   surg_tensor *made =
       t ? converted(c, t, dtype) : surg_tensor_new(c->m, dtype, &one, 1, zero, bytes);

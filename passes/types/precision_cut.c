@@ -115,8 +115,9 @@ static void weigh(prec *c) {
     prec_slot *s = &c->slots[i], *root = &c->slots[prec_root(c, i)];
     if (!s->n) continue;
     const surg_schema *schema = surg_node_schema(s->n);
-    if (surg_schema_narrow(schema) == SURG_NARROW_GAIN) root->weight = GAIN_WEIGHT;
-    if (surg_node_op(s->n) == SURG_OP_Cast && root == s) s->weight = 0;
+    if (!c->kind->integers && surg_schema_narrow(schema) == SURG_NARROW_GAIN) root->gains = true;
+    if (root->gains) root->weight = GAIN_WEIGHT;
+    if (surg_node_op(s->n) == SURG_OP_Cast && root == s && !root->gains) s->weight = 0;
   }
 }
 

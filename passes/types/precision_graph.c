@@ -115,6 +115,7 @@ void prec_join(prec *c, uint32_t a, uint32_t b) {
   y->parent = a;
   if (y->why != PREC_FREE) prec_pin(c, a, (prec_why)y->why);
   x->holds = x->holds || y->holds;
+  x->gains = x->gains || y->gains;
   x->weight += y->weight;
 }
 
@@ -160,10 +161,16 @@ void prec_reads(prec *c, const surg_value *v, uint32_t slot, surg_node *n, surg_
 
 void prec_check_formal(prec *c, uint32_t slot, const surg_node *n, bool output, size_t i,
                        const surg_type *t) {
-  if (!surg_schema_accepts(surg_node_schema(n), output, i, t, c->kind->to))
+  if (!surg_schema_accepts(surg_node_schema(n), output, i, t, c->kind->to)) {
     prec_pin(c, slot, PREC_SCHEMA);
-  else if (c->target && !(surg_target_types(c->target, n, output, i) >> c->kind->to & 1))
+    return;
+  }
+  if (!c->target) return;
+  const uint64_t stated = surg_target_types(c->target, n, output, i);
+  if (!(stated >> c->kind->to & 1))
     prec_pin(c, slot, PREC_TARGET);
+  else if (!(stated >> prec_dtype(t) & 1))
+    c->slots[prec_root(c, slot)].gains = true;
 }
 
 /* --- nodes --- */
@@ -384,7 +391,7 @@ static void settle_made(prec *c, prec_value *x) {
   const bool kept = surg_pass_keeps_value(c->p, x->v) || surg_value_is_pinned(x->v);
   if (t && !surg_tensor_is_sparse(t) && surg_value_settled(x->v) && !kept) return;
   x->made = prec_slot_new(c, NULL);
-  prec_pin(c, x->made, kept ? PREC_KEPT : PREC_SPARSE);
+  prec_pin(c, x->made, kept ? PREC_KEPT : t ? PREC_SPARSE : PREC_FIXED);
   notice(c, x, x->made);
 }
 

@@ -91,16 +91,42 @@ static void pin_bound(prec *c, prec_value *x) {
   if (bound > c->kind->top) pin_value(c, x, PREC_BOUND);
 }
 
+/* Whether every axis of the data of a node is proven to be shorter than 2^31. */
+static bool short_axes(const prec *c, const surg_node *n) {
+  const surg_type *t = prec_type(surg_node_input(n, 0));
+  if (!surg_type_has_rank(t)) return false;
+  for (size_t i = 0; i < surg_type_rank(t); i++) {
+    int64_t low, high;
+    if (!surg_dim_range(surg_type_dim(t, i), &low, &high) || (double)high > c->kind->top)
+      return false;
+  }
+  return true;
+}
+
+/* A constant beyond the range: readers that clamp it do not notice. */
+static void pin_sentinel(prec *c, const prec_value *x) {
+  for (uint32_t i = x->reads; i != PREC_NONE; i = c->reads[i].next) {
+    const prec_read *r = &c->reads[i];
+    if (!r->n || !surg_schema_clamps(surg_node_schema(r->n), r->index))
+      prec_pin(c, r->slot, PREC_UNPROVEN);
+    else if (!short_axes(c, r->n))
+      c->unproven_axis = true;
+  }
+}
+
 /* Integers move only if they are proven to fit. */
 static void pin_integers(prec *c, prec_value *x) {
-  surg_range r;
-  if (surg_value_range(x->v, &r) != SURG_OK) {
+  const surg_tensor *t = x->made == PREC_NONE ? surg_value_constant(x->v) : NULL;
+  surg_extent e = {.size = sizeof e};
+  surg_range r = {0};
+  if (t ? surg_tensor_extent(t, &e) != SURG_OK : surg_value_range(x->v, &r) != SURG_OK) {
     pin_value(c, x, PREC_UNPROVEN);
     return;
   }
   x->bounded = true;
-  x->bound = fmax(fabs(r.low), fabs(r.high));
-  if (r.low < -c->kind->top - 1 || r.high > c->kind->top) pin_value(c, x, PREC_UNPROVEN);
+  x->bound = t ? e.largest : fmax(fabs(r.low), fabs(r.high));
+  if (t && (e.low < -c->kind->top - 1 || e.high > c->kind->top)) pin_sentinel(c, x);
+  if (!t && (r.low < -c->kind->top - 1 || r.high > c->kind->top)) pin_value(c, x, PREC_UNPROVEN);
 }
 
 static void pin_values(prec *c) {
@@ -209,6 +235,10 @@ static prec_why node_why(const prec *c, const surg_node *n) {
   const surg_narrow kind = surg_schema_narrow(surg_node_schema(n));
   if (kind == SURG_NARROW_BITS) return PREC_BITS;
   if (surg_node_nondeterministic(n)) return PREC_RANDOM;
+  if (c->kind->integers) {
+    const bool passes = surg_node_subgraph(n, 0) || surg_schema_fits_word(surg_node_schema(n));
+    return passes ? PREC_FREE : PREC_WIDTH;
+  }
   if (!c->kind->narrows) return PREC_FREE;
   if (!c->aggressive) {
     const bool weights = kind == SURG_NARROW_DEQUANTIZE && !dequantized(surg_node_output(n, 0));

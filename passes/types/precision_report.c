@@ -29,6 +29,7 @@ static const char *const reasons[] = {
     [PREC_ATTR_SMALL] = "an attribute would become 0 (saturate raises it)",
     [PREC_SENSITIVE] = "the operator loses digits in the type (aggressive converts it)",
     [PREC_QUANTIZED] = "quantized (aggressive converts it)",
+    [PREC_WIDTH] = "the result may depend on the width of integers",
     [PREC_INTEGER] = "it becomes an integer (aggressive converts it)",
     [PREC_TIED] = "a value that cannot be cast here connects it with one that stays",
     [PREC_CASTS] = "fewer Casts so",

@@ -146,6 +146,12 @@ START_TEST(says_what_narrows) {
   ck_assert_int_eq(surg_schema_narrow(surg_schema_find("", "Softmax", 13)), SURG_NARROW_WIDE);
   ck_assert_int_eq(surg_schema_narrow(surg_schema_find("", "Relu", 13)), SURG_NARROW_ANY);
   ck_assert_int_eq(surg_schema_narrow(NULL), SURG_NARROW_ANY);
+  ck_assert(surg_schema_fits_word(surg_schema_find("", "Add", 14)));
+  ck_assert(surg_schema_fits_word(surg_schema_find("", "Range", 11)));
+  ck_assert(surg_schema_fits_word(surg_schema_find("", "Gather", 13)));
+  ck_assert(!surg_schema_fits_word(surg_schema_find("", "ReduceMean", 13)));
+  ck_assert(!surg_schema_fits_word(surg_schema_find("", "ReduceMax", 13)));
+  ck_assert_int_eq(surg_schema_narrow(surg_schema_find("", "Range", 11)), SURG_NARROW_WIDE);
   ck_assert(surg_schema_clamps(surg_schema_find("", "Slice", 13), 2));
   ck_assert(!surg_schema_clamps(surg_schema_find("", "Slice", 13), 0));
   ck_assert(surg_schema_accepts(nms, false, 0, t, SURG_FLOAT));
