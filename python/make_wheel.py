@@ -12,6 +12,7 @@ needs."""
 import argparse
 import base64
 import hashlib
+import os
 import pathlib
 import re
 import shutil
@@ -143,8 +144,9 @@ def stripped(path, folder):
     """A copy without debug information, as bytes."""
     copy = folder / path.name
     shutil.copyfile(path, copy)
-    if shutil.which('strip'):
-        subprocess.run(['strip', '--strip-unneeded', str(copy)], check=True)
+    strip = os.environ.get('STRIP', 'strip')  # another machine's needs its own
+    if shutil.which(strip):
+        subprocess.run([strip, '--strip-unneeded', str(copy)], check=True)
     return copy.read_bytes()
 
 

@@ -83,10 +83,6 @@ uint64_t surg__hash(const surg_context *ctx, const void *p, size_t n) {
   return XXH3_64bits_withSeed(p, n, ctx->seed);
 }
 
-const char *surg_version(void) {
-  return SURG_VERSION;
-}
-
 const char *surg_status_name(surg_status status) {
   switch (status) {
     case SURG_OK:

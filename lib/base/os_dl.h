@@ -4,12 +4,10 @@
 #ifndef SURG_OS_DL_H
 #define SURG_OS_DL_H
 
-#if defined(__EMSCRIPTEN__) || defined(SURG_STATIC_PROGRAM)
-#define SURG__OS_DL 0
-#else
-#define SURG__OS_DL 1
-#endif
+#include <stdbool.h>
 
+/* Whether libraries can be loaded; if not, surg__os_dl_error says why. */
+bool surg__os_dl_available(void);
 /* Loads a library with its own symbols resolved at once. NULL: see surg__os_dl_error. */
 void *surg__os_dl_open(const char *file);
 void *surg__os_dl_symbol(void *library, const char *name); /* NULL: it has no such symbol */

@@ -293,7 +293,7 @@ surg_status surg__log_open(surg_model *m, const char *log_path, const char *map_
   if (l->out) {
     json_t *j = new_event(l, "run");
     json_object_set_new(j, "schema", json_integer(1));
-    surg__json_set(ctx, j, "onnxsurg", SURG_VERSION);
+    surg__json_set(ctx, j, "onnxsurg", surg_version());
     surg__json_set(ctx, j, "model", surg_model_path(m));
     put_line(l, j);
   }

@@ -36,7 +36,7 @@ static surg_status find_library(surg_context *ctx, const char *path, void **out)
                                        "libonnxruntime.dylib", "onnxruntime.dll"};
   surg__stat st;
   char text[SURG__ORT_WHY];
-  if (!SURG__OS_DL)
+  if (!surg__os_dl_available())
     return surg__error(ctx, SURG_EUSAGE, path ? path : "onnxsurg",
                        "ONNX Runtime is not available: %s", surg__os_dl_error());
   if (!path) {
