@@ -17,7 +17,8 @@ bool surg__check_has_text(const surg__checker *c) {
 void surg__check_found(surg__checker *c, const char *code, const char *where, const char *fmt,
                        ...) {
   char text[TEXT_BYTES];
-  surg__finding f = {.severity = surg__check_severity(code), .code = code};
+  surg__finding f = {
+      .severity = surg__check_severity(code), .code = code, .node = c->node, .graph = c->graph};
   f.pass = c->pass ? c->pass : surg__check_rule(code)->pass;
   c->pass = NULL;
   if (surg__check_has_text(c)) {

@@ -26,6 +26,8 @@ typedef struct surg__finding {
                       * findings */
   const char *text;  /* one line, escaped; NULL beyond that limit */
   const char *pass;  /* the pass that fixes it, or NULL */
+  const surg_node *node;   /* whose types or shapes contradict its operator, or NULL */
+  const surg_graph *graph; /* of a type or shape that is wrong, or NULL */
 } surg__finding;
 /* Receives one finding; its strings are valid until the callback returns. */
 typedef void (*surg__check_fn)(void *user, const surg__finding *f);
@@ -42,6 +44,10 @@ surg_status surg__check_model(surg_model *m, bool whole, size_t most, surg__chec
 const char *surg__check_load_code(const surg_context *ctx, surg_severity severity);
 surg_severity surg__check_severity(const char *code);
 
+/* Whether the shape inference of ONNX overlooks sizes of a node that contradict each other, so that
+ * engines that use it import the model and fail when the node runs (late.c). */
+bool surg__check_late(const surg_node *n);
+
 /* --- inside lib/check --- */
 typedef struct surg__checker {
   surg_model *m;
@@ -52,6 +58,8 @@ typedef struct surg__checker {
   surg_status failed; /* memory ran out */
   char place[1024];
   const char *pass; /* for the next finding, if its rule has no fixed pass */
+  const surg_node *node;   /* the node and graph that are checked, or NULL */
+  const surg_graph *graph;
 } surg__checker;
 /* Whether the next finding is reported in full; otherwise the caller need not build its location
  * and text. */

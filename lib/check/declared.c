@@ -139,6 +139,7 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
 
 void surg__check_declared(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next) {
+    c->graph = g;
     for (surg_value *v = g->first_value; v; v = v->next)
       check_claim(c, g, v, v->decl.type, v->input ? "input" : "value_info", false);
     for (size_t i = 0; i < g->n_out; i++)
@@ -148,4 +149,5 @@ void surg__check_declared(surg__checker *c) {
       if (v) check_claim(c, g, v, s->type, "value_info", true);
     }
   }
+  c->graph = NULL;
 }

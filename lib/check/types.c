@@ -154,6 +154,14 @@ static void put_input(surg__buf *b, const surg_value *v) {
   if (count > 0) surg__buf_putc(b, '}');
 }
 
+/* Whether input i is of the type of input 0: both are operands (Concat, Add), and the shapes
+ * decide, not the elements. */
+static bool is_operand(const surg_node *n, size_t i) {
+  const surg__param *first = surg__schema_formal(n->schema, false, 0);
+  const surg__param *p = surg__schema_formal(n->schema, false, i);
+  return first && p && strcmp(first->type, p->type) == 0;
+}
+
 /* Whether an input is possibly a shape, list of axes or the like that other nodes compute.
  * Inference follows its elements here, while other checkers and runtimes evaluate them only
  * during a run. */
@@ -162,6 +170,7 @@ bool surg__check_computed(const surg_node *n) {
     const surg_value *v = n->in[i].value;
     const surg_type *t = surg_value_type(v);
     if (!v || !v->producer || surg_value_constant(v) || !t || t->kind != SURG_TYPE_TENSOR) continue;
+    if (is_operand(n, i)) continue;
     if ((t->dtype == SURG_INT64 || t->dtype == SURG_INT32) && (!t->has_rank || t->rank < 2))
       return true;
   }
@@ -205,10 +214,14 @@ void surg__check_types(surg__checker *c) {
       const surg_schema *s = surg_node_schema(n);
       if (!s || (s->flags & SURG__OP_DEPRECATED)) continue;
       const size_t before = c->count;
+      c->node = n;
+      c->graph = g;
       if (check_inputs(c, n) && surg__infer_contradicts(n)) bad_shapes(c, n);
       if (c->count == before) surg__check_forms(c, n);
       if (c->count == before) surg__check_values(c, n);
       if (c->count == before) check_outputs(c, n);
       if (c->count != before) n->scratch = n; /* do not compare its declared types */
     }
+  c->node = NULL;
+  c->graph = NULL;
 }

@@ -2,6 +2,7 @@
 /* Constraints of operators on their attributes and shapes beyond what inference needs for output
  * types. Only facts that are certain are checked; a shape that fails only during a run is a
  * warning, as other checkers and runtimes accept it. */
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -14,9 +15,9 @@
 /* --- enumerated strings --- */
 
 typedef struct words {
-  int op;
+  int op, since, until; /* versions with these words */
   const char *attr;
-  const char *const *allowed; /* of all versions, NULL-terminated */
+  const char *const *allowed; /* NULL-terminated */
 } words;
 
 static const char *const auto_pad[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
@@ -25,7 +26,7 @@ static const char *const shift[] = {"LEFT", "RIGHT", NULL};
 static const char *const depth[] = {"DCR", "CRD", NULL};
 static const char *const pad[] = {"constant", "reflect", "edge", "wrap", NULL};
 static const char *const resize[] = {"nearest", "linear", "cubic", NULL};
-static const char *const upsample[] = {"nearest", "linear", "bilinear", NULL};
+static const char *const upsample_1[] = {"nearest", "linear", "bilinear", NULL};
 static const char *const coordinates[] = {
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
     "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
@@ -38,28 +39,29 @@ static const char *const roi[] = {"avg", "max", NULL};
 static const char *const gelu[] = {"none", "tanh", NULL};
 
 static const words table[] = {
-    {SURG_OP_Conv, "auto_pad", auto_pad},
-    {SURG_OP_ConvTranspose, "auto_pad", auto_pad},
-    {SURG_OP_ConvInteger, "auto_pad", auto_pad},
-    {SURG_OP_QLinearConv, "auto_pad", auto_pad},
-    {SURG_OP_MaxPool, "auto_pad", auto_pad},
-    {SURG_OP_AveragePool, "auto_pad", auto_pad},
-    {SURG_OP_LpPool, "auto_pad", auto_pad},
-    {SURG_OP_RNN, "direction", rnn},
-    {SURG_OP_GRU, "direction", rnn},
-    {SURG_OP_LSTM, "direction", rnn},
-    {SURG_OP_BitShift, "direction", shift},
-    {SURG_OP_DepthToSpace, "mode", depth},
-    {SURG_OP_Pad, "mode", pad},
-    {SURG_OP_Resize, "mode", resize},
-    {SURG_OP_Resize, "coordinate_transformation_mode", coordinates},
-    {SURG_OP_Resize, "nearest_mode", nearest},
-    {SURG_OP_Upsample, "mode", upsample},
-    {SURG_OP_GridSample, "mode", grid},
-    {SURG_OP_GridSample, "padding_mode", border},
-    {SURG_OP_ScatterElements, "reduction", scatter},
-    {SURG_OP_RoiAlign, "mode", roi},
-    {SURG_OP_Gelu, "approximate", gelu},
+    {SURG_OP_Conv, 1, INT_MAX, "auto_pad", auto_pad},
+    {SURG_OP_ConvTranspose, 1, INT_MAX, "auto_pad", auto_pad},
+    {SURG_OP_ConvInteger, 1, INT_MAX, "auto_pad", auto_pad},
+    {SURG_OP_QLinearConv, 1, INT_MAX, "auto_pad", auto_pad},
+    {SURG_OP_MaxPool, 1, INT_MAX, "auto_pad", auto_pad},
+    {SURG_OP_AveragePool, 1, INT_MAX, "auto_pad", auto_pad},
+    {SURG_OP_LpPool, 1, INT_MAX, "auto_pad", auto_pad},
+    {SURG_OP_RNN, 1, INT_MAX, "direction", rnn},
+    {SURG_OP_GRU, 1, INT_MAX, "direction", rnn},
+    {SURG_OP_LSTM, 1, INT_MAX, "direction", rnn},
+    {SURG_OP_BitShift, 1, INT_MAX, "direction", shift},
+    {SURG_OP_DepthToSpace, 1, INT_MAX, "mode", depth},
+    {SURG_OP_Pad, 1, INT_MAX, "mode", pad},
+    {SURG_OP_Resize, 1, INT_MAX, "mode", resize},
+    {SURG_OP_Resize, 1, INT_MAX, "coordinate_transformation_mode", coordinates},
+    {SURG_OP_Resize, 1, INT_MAX, "nearest_mode", nearest},
+    {SURG_OP_Upsample, 1, 1, "mode", upsample_1},
+    {SURG_OP_Upsample, 7, INT_MAX, "mode", resize},
+    {SURG_OP_GridSample, 1, INT_MAX, "mode", grid},
+    {SURG_OP_GridSample, 1, INT_MAX, "padding_mode", border},
+    {SURG_OP_ScatterElements, 1, INT_MAX, "reduction", scatter},
+    {SURG_OP_RoiAlign, 1, INT_MAX, "mode", roi},
+    {SURG_OP_Gelu, 1, INT_MAX, "approximate", gelu},
 };
 
 void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *attr,
@@ -73,6 +75,7 @@ void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *att
 static void check_words(surg__checker *c, const surg_node *n) {
   for (size_t i = 0; i < SURG_COUNT(table); i++) {
     if (table[i].op != n->schema->op) continue;
+    if (n->schema->since < table[i].since || n->schema->since > table[i].until) continue;
     const surg_attr *a = surg_node_attr(n, table[i].attr);
     if (!a || a->ref || a->kind != SURG_ATTR_STRING) continue;
     const char *const *w = table[i].allowed;
@@ -345,6 +348,29 @@ static void check_blocks(surg__checker *c, const surg_node *n) {
               (unsigned long long)count, (unsigned long long)((uint64_t)rows * blocks * bytes));
 }
 
+/* Scale and bias of GroupNormalization have an element for each group, from version 21 on for each
+ * channel. */
+static void check_groups_norm(surg__checker *c, const surg_node *n) {
+  const bool channels = n->schema->since >= 21;
+  const int64_t want = channels ? dim(ranked(n, 0), 1) : surg_node_int(n, "num_groups", -1);
+  for (size_t i = 1; i < 3; i++) check_length(c, n, i, want, channels ? "channels" : "groups");
+}
+
+/* The axes of MeanVarianceNormalization, by default those of an image. */
+static void check_mean_axes(surg__checker *c, const surg_node *n) {
+  const surg_type *x = ranked(n, 0);
+  const surg_attr *a = surg__check_ints(n, "axes");
+  static const int64_t usual[] = {0, 2, 3};
+  const size_t count = a ? a->count : surg_node_attr(n, "axes") ? 0 : SURG_COUNT(usual);
+  const int64_t *axes = a ? a->u.ints : usual;
+  for (size_t i = 0; x && i < count; i++) {
+    if (axes[i] >= -(int64_t)x->rank && axes[i] < (int64_t)x->rank) continue;
+    contradicts(c, n, "axis %lld is none of input 0, which is of rank %u", (long long)axes[i],
+                x->rank);
+    return;
+  }
+}
+
 static void check_shapes(surg__checker *c, const surg_node *n) {
   switch (n->schema->op) {
     case SURG_OP_Softmax:
@@ -367,6 +393,12 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
     case SURG_OP_ScatterElements:
       check_axis_attr(c, n);
       same_rank(c, n, 0, 1);
+      break;
+    case SURG_OP_GroupNormalization:
+      check_groups_norm(c, n);
+      break;
+    case SURG_OP_MeanVarianceNormalization:
+      check_mean_axes(c, n);
       break;
     case SURG_OP_BatchNormalization:
       check_norm(c, n, 5);

@@ -192,13 +192,22 @@ static void seed_open(surg__infer *c, surg_value *v, const surg__fact *x) {
   }
 }
 
+/* Whether the body declares the rank of a state, and engines rely on it. */
+static bool declares(const surg__infer *c, const surg_value *v, const surg__fact *x) {
+  const surg_type *t = c->m->trust_bodies ? surg_value_declared_type(v) : NULL;
+  return t && t->kind == SURG_TYPE_TENSOR && t->has_rank && x->kind == SURG_TYPE_TENSOR &&
+         x->dtype == t->dtype;
+}
+
 static void seed_states(surg__infer *c, const plan *p, bool open) {
   const size_t n = surg_graph_input_count(p->body);
   for (size_t k = 0; k < p->states && p->in + k < n; k++) {
     const surg__fact x = input_fact(c, p->node + k, p->batch);
     surg_value *v = surg_graph_input(p->body, p->in + k);
     if (!v) continue;
-    if (!open && x.kind == SURG_TYPE_TENSOR && x.ranked)
+    if (declares(c, v, &x))
+      surg__infer_state_declared(c, v, surg_value_declared_type(v), SURG__SYMBOL_DECLARED);
+    else if (!open && x.kind == SURG_TYPE_TENSOR && x.ranked)
       surg__infer_set(c, v, x.dtype, x.dims, x.rank);
     else
       seed_open(c, v, &x);
@@ -319,7 +328,7 @@ static bool widen_all(surg__infer *c, const plan *p, bool open) {
 
 bool surg__infer_settled(surg__infer *c, unsigned round) {
   plan p;
-  if (!is_loop(c) || !plan_of(c, &p) || round >= SURG__ROUNDS) return true;
+  if (!is_loop(c) || !plan_of(c, &p) || round >= SURG__ROUNDS || c->m->trust_bodies) return true;
   const size_t n = surg_graph_input_count(p.body);
   const bool holds = condition_holds(c, &p);
   if (widen_all(c, &p, false) && holds) return true;

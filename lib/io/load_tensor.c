@@ -142,6 +142,17 @@ static bool find_alike(surg__loader *L, const surg__field *f, surg__extkey *keys
   return true;
 }
 
+/* The first key that ONNX does not define, interned; NULL: none. */
+static const char *odd_key(surg__loader *L, const surg__extkey *keys, size_t n) {
+  static const char *const known[] = {"location", "offset", "length", "checksum"};
+  for (size_t i = 0; i < n; i++) {
+    size_t k = 0;
+    while (k < SURG_COUNT(known) && !is_key(&keys[i], known[k])) k++;
+    if (k == SURG_COUNT(known)) return surg__load_intern(L, keys[i].key.p);
+  }
+  return NULL;
+}
+
 static bool read_external(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
                           const payload *data, surg_tensor *t) {
   if (t->dtype == SURG_STRING)
@@ -153,6 +164,7 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   if (!keys || !find_alike(L, f, keys, p->n_external_data, t)) return false;
   if (!check_entries(L, f, keys, p->n_external_data, t, &wrong)) return false;
   t->lost = wrong;
+  t->odd_key = odd_key(L, keys, p->n_external_data);
   if (wrong) return true;
   t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;
   const uint32_t warned = L->ctx->warnings;

@@ -150,6 +150,7 @@ struct surg_tensor {
   bool asked;      /* with `lost`: its elements were requested */
   bool defective;  /* lenient load: `data` interprets an invalid message */
   uint8_t stored;  /* with VIEW_ABSENT: bytes per element in `data`, if more than dtype has */
+  const char *odd_key; /* of its external_data entries, the first key that ONNX does not define */
   bool shapeless;  /* lenient load: dims and dtype in the file are invalid and not used */
   surg__datafile *file;
   surg__blob *blob;
@@ -444,6 +445,7 @@ struct surg_model {
   struct surg__opset *opsets; /* index of long import lists, valid for opsets_gen */
   uint32_t opsets_gen;
   uint64_t epoch, fresh;
+  bool trust_bodies;         /* inputs of loop bodies have the shapes that they declare */
   bool trust_declared;       /* use declared types where inference finds none */
   uint32_t
       values_changed; /* incremented by rewrites that change results: voids cached ranges */

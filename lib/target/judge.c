@@ -120,6 +120,7 @@ void surg__target_put_types(surg__buf *b, uint32_t mask) {
 int surg__judge_element(const surg_value *v) {
   const surg_tensor *c = surg_value_constant(v);
   const surg_type *t = !c ? surg_value_type(v) : NULL;
+  if (t && surg_type_get_kind(t) == SURG_TYPE_OPTIONAL) t = t->elem;
   if (!c && (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR)) return 0;
   const int d = c ? surg_tensor_dtype(c) : surg_type_dtype(t);
   return d <= 0 || d >= SURG__DTYPES ? 0 : d;
@@ -136,6 +137,11 @@ static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask, bool o
   const int d = dtype_of(j, v);
   if (other) mask = ~mask;
   if (!v || (d && mask >> d & 1)) return true;
+  const surg_type *t = !d ? surg_value_type(v) : NULL;
+  if (t && surg_type_get_kind(t) == SURG_TYPE_SPARSE_TENSOR)
+    return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
+                               "%s is a sparse tensor, which no operator accepts",
+                               surg__judge_name(j, v));
   if (!d) {
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_TYPE, v, "the type of %s is not known",
                        surg__judge_name(j, v));
@@ -365,9 +371,8 @@ static bool says_nothing(const surg_attr *a) {
     int64_t value;
   } rows[] = {{"dilations", 1}, {"strides", 1}, {"pads", 0}, {"output_padding", 0}};
   size_t n = 0;
-  const int64_t *list = surg_attr_get_kind(a) == SURG_ATTR_INTS && !surg_attr_ref(a)
-                            ? surg_attr_ints(a, &n)
-                            : NULL;
+  const int64_t *list =
+      surg_attr_get_kind(a) == SURG_ATTR_INTS && !surg_attr_ref(a) ? surg_attr_ints(a, &n) : NULL;
   for (size_t i = 0; i < SURG_COUNT(rows) && list; i++) {
     if (strcmp(rows[i].name, surg_attr_name(a)) != 0) continue;
     for (size_t k = 0; k < n; k++)

@@ -68,6 +68,18 @@ void surg__imports_end(surg_model *m, surg__imports_as_read *kept);
  * nodes against: the domain is not imported, or twice (between surg__imports_begin and
  * surg__imports_end). */
 bool surg__imports_replaced(const surg_model *m, const char *domain);
+/* Whether the engine ignores the node, or everything in the graph: a node with neither inputs nor
+ * outputs, or one that such a node contains. */
+bool surg__judge_drops(const surg__target *t, const surg_node *n);
+bool surg__judge_drops_graph(const surg__target *t, const surg_graph *g);
+/* Whether an engine imports the model although the node contradicts itself (judge_late.c): `code`
+ * is the finding. Such a model fails when the node runs. */
+bool surg__late(const surg__target *t, const surg_model *m, const char *code, const surg_node *n);
+/* Judges constants in data files that give a shape (judge_external.c). */
+void surg__judge_shape_files(surg__judge *j);
+/* The first weight of the graph whose data file has an entry that the engine does not know, or
+ * NULL; *key: that entry. */
+const surg_value *surg__judge_odd_key(const surg__target *t, const surg_graph *g, const char **key);
 /* Judges a cast from float16 to float16 (judge_half.c). */
 void surg__judge_half(surg__judge *j);
 /* As surg__target_node, for the target alone: its host is ignored. */

@@ -47,9 +47,17 @@ static void judge_opsets(walk *w) {
       char what[120];
       if (strcmp(want->name, domain) != 0) continue;
       snprintf(what, sizeof what, "opset%s%.80s", domain[0] ? " of " : "", domain);
-      judge_window(w, what, surg_model_import_version(w->m, i), want, SURG__C_OPSET);
+      /* Of two imports of a domain none may be too new, whichever the engine uses. */
+      const int64_t have = surg_model_import_version(w->m, i), other = w->m->imports.items[i].last;
+      judge_window(w, what, other > want->high ? other : have, want, SURG__C_OPSET);
     }
   }
+}
+
+static bool has_element(const surg_type *t) {
+  const surg_type_kind kind = surg_type_get_kind(t);
+  if (kind == SURG_TYPE_UNKNOWN) return false;
+  return (kind != SURG_TYPE_TENSOR && kind != SURG_TYPE_SPARSE_TENSOR) || surg_type_dtype(t) > 0;
 }
 
 /* Reports inputs without a type: no engine can allocate them. */
@@ -57,8 +65,10 @@ static void judge_untyped(walk *w) {
   const surg_graph *g = surg_model_graph(w->m);
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
-    if (surg_value_is_initializer(v) || surg_value_declared_type(v)) continue;
-    surg__buf_printf(&w->text, "input %s declares no type", surg__q(w->t->ctx, surg_value_name(v)));
+    const surg_type *t = surg_value_declared_type(v);
+    if (surg_value_is_initializer(v) || (t && has_element(t))) continue;
+    surg__buf_printf(&w->text, "input %s declares no element type",
+                     surg__q(w->t->ctx, surg_value_name(v)));
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});
   }
 }
@@ -199,6 +209,15 @@ static void judge_missing(walk *w, const surg_graph *g) {
   surg__buf_printf(&w->text, "%zu weight%s in data files that are missing, the first %s", n,
                    n == 1 ? " is" : "s are", surg__q(w->t->ctx, surg_value_name(first)));
   tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_EXTERNAL, .value = first});
+}
+
+static void judge_keys(walk *w, const surg_graph *g) {
+  const char *key;
+  const surg_value *v = surg__judge_odd_key(w->t, g, &key);
+  if (!v) return;
+  surg__buf_printf(&w->text, "%s is in a data file whose entry has the key %s, which is unknown",
+                   surg__q(w->t->ctx, surg_value_name(v)), surg__q(w->t->ctx, key));
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_EXTERNAL, .value = v});
 }
 
 /* Reports the first weight in a data file; true if there is one. One is enough, as one pass cures
@@ -385,8 +404,8 @@ static void judge_body(walk *w, const surg_function *f) {
   const surg_graph *g = surg_function_graph(f);
   for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     const surg_value *v = surg_node_output(n, 0);
-    const bool idle = w->t->idle != SURG__YES && surg_node_op(n) == SURG_OP_Constant && v &&
-                      !is_read_in(v, g);
+    const bool idle =
+        w->t->idle != SURG__YES && surg_node_op(n) == SURG_OP_Constant && v && !is_read_in(v, g);
     const bool graph = w->t->bodied != SURG__YES && surg_node_subgraph(n, 0);
     if (!idle && !graph) continue;
     const surg__tri how = idle ? w->t->idle : w->t->bodied;
@@ -435,17 +454,32 @@ typedef struct once {
   bool external, sparse;
 } once;
 
+bool surg__judge_drops_graph(const surg__target *t, const surg_graph *g) {
+  while (g && g->parent_node) {
+    const surg_node *n = g->parent_node;
+    if (t->drops_bare && !n->n_in && !n->n_out) return true;
+    g = surg_node_graph(n);
+  }
+  return false;
+}
+
+bool surg__judge_drops(const surg__target *t, const surg_node *n) {
+  return (t->drops_bare && !n->n_in && !n->n_out) || surg__judge_drops_graph(t, surg_node_graph(n));
+}
+
 static void judge_graph(walk *w, const surg_graph *g, once *done) {
   const surg_function *f = surg_graph_function(g);
-  if (f && !f->called) return;
+  if ((f && !f->called) || surg__judge_drops_graph(w->t, g)) return;
   judge_order(w, g);
   judge_weights(w, g);
   if (!done->external) done->external = judge_external(w, g);
+  judge_keys(w, g);
   if (!done->sparse) done->sparse = judge_sparse(w, g);
   judge_missing(w, g);
   for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     surg__objection o = {0};
     w->text.n = 0;
+    if (surg__judge_drops(w->t, n)) continue;
     if (surg__target_node(w->t, n, &w->text, &o) == SURG__LEGAL) continue;
     o.node = n;
     tell(w, o);

@@ -146,8 +146,8 @@ static void judge_nested(surg__judge *j, const char *domain) {
 static void judge_function(surg__judge *j, const char *domain) {
   judge_nested(j, domain);
   if (j->t->functions == SURG__YES && !surg_graph_opset(surg_node_graph(j->n), domain))
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_FUNCTION, NULL,
-                       "the model does not import the domain of the function");
+    surg__judge_object(j, j->t->import_calls ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_FUNCTION,
+                       NULL, "the model does not import the domain of the function");
   if (j->t->functions == SURG__NO)
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL,
                        "functions of the model are not supported");
@@ -197,7 +197,7 @@ static bool mixes_types(surg__judge *j) {
     if (!d || k >= SURG_COUNT(first) || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
     if (!first[k]) first[k] = v;
     if (surg__judge_element(first[k]) == d) continue;
-    return surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
+    return surg__judge_object(j, j->t->unchecked ? SURG__UNKNOWN : SURG__ILLEGAL, SURG__C_TYPE, v,
                               "%s is %s and %s is %s; both must be of one type",
                               surg__q(j->t->ctx, surg_value_name(first[k])),
                               surg__dtype_name(surg__judge_element(first[k])),
@@ -234,6 +234,11 @@ static bool misses_output(surg__judge *j) {
                             surg_node_output_count(j->n) == 1 ? "" : "s", least);
 }
 
+/* Whether the result is of the type of the operands: a sequence of them is not. */
+static bool gives_operand(const surg_schema *s, const surg__param *p) {
+  return s->n_outputs && !strcmp(s->outputs[0].type, p->type);
+}
+
 /* Reports an absent input of those that an operator combines (Concat, Sum). The first one gives the
  * result its type. */
 static void judge_operands(surg__judge *j) {
@@ -242,6 +247,7 @@ static void judge_operands(surg__judge *j) {
     const surg__param *p = surg__schema_formal(j->s, false, i);
     if (!p || p->option != SURG__VARIADIC || !p->homogeneous || surg_node_input(j->n, i)) continue;
     const bool first = i < j->s->n_inputs && p == &j->s->inputs[i];
+    if (!first && j->t->absent_operands && gives_operand(j->s, p)) continue;
     surg__judge_object(
         j, first ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_PLACE, NULL,
         first ? "input %zu must be given" : "whether input %zu may be absent is unknown", i);
@@ -271,6 +277,17 @@ static void judge_contrib(surg__judge *j) {
       surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "attribute %s is not known",
                          surg__q(j->t->ctx, name));
   }
+}
+
+/* Reports a `keepdims` other than 0 and 1: inference of engines compares it with 1, their kernels
+ * with 0. */
+static void judge_keepdims(surg__judge *j) {
+  const surg_attr *a = surg_node_attr(j->n, "keepdims");
+  if (!a || surg_attr_ref(a) || surg_attr_get_kind(a) != SURG_ATTR_INT) return;
+  const int64_t keep = surg_attr_int(a);
+  if (keep == 0 || keep == 1) return;
+  surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL,
+                     "keepdims is %lld; whether that keeps dimensions is unknown", (long long)keep);
 }
 
 /* Checks a node against the version that the engine uses, if the loader checked it against another
@@ -359,8 +376,10 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
   if (op && j.worst != SURG__ILLEGAL) judge_presence(&j, domain);
   if (op && !domain[0] && j.worst != SURG__ILLEGAL) judge_operands(&j);
   if (j.worst != SURG__ILLEGAL) judge_contrib(&j);
+  if (j.worst != SURG__ILLEGAL && !domain[0]) judge_keepdims(&j);
   if (op && j.worst != SURG__ILLEGAL) judge_replaced(&j, domain);
   if (j.worst != SURG__ILLEGAL) surg__judge_half(&j);
+  if (j.worst != SURG__ILLEGAL) surg__judge_shape_files(&j);
   return j.worst;
 }
 

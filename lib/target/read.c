@@ -570,6 +570,11 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
                {"last_import", &t->last_import},
                {"inlined", &t->inlined},
                {"short_domain", &t->short_domain},
+               {"drops_bare", &t->drops_bare},
+               {"import_calls", &t->import_calls},
+               {"absent_operands", &t->absent_operands},
+               {"unchecked", &t->unchecked},
+               {"shapes_inside", &t->shapes_inside},
                {"strict_shapes", &t->strict_shapes},
                {"half_any", &t->half_any}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
@@ -593,6 +598,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   }
   if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
   if (!strcmp(key, "sparse")) return read_tri(r, j, key, &t->sparse);
+  if (!strcmp(key, "external_keys")) return read_list(r, j, key, &t->external_keys);
   if (!strcmp(key, "half")) return read_list(r, j, key, &t->half);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);
   if (!strcmp(key, "early")) return read_spans(r, j, key, &t->early, &t->n_early);

@@ -160,6 +160,12 @@ struct surg_target {
   bool last_import;   /* of two imports of a domain the engine uses the last */
   bool strict_shapes; /* at its newest opset it rejects declared shapes that contradict
                        * inference */
+  surg__tlist external_keys; /* accepted keys of external_data, "prepacked_*"; empty: not stated */
+  bool shapes_inside;     /* constants that shape inference reads must be in the model */
+  bool absent_operands; /* operands of Sum, Concat and the like may be absent, but the first */
+  bool import_calls;  /* functions must be of a domain that the model imports */
+  bool unchecked;     /* the engine does not check models: what no run can compute is unknown */
+  bool drops_bare;    /* nodes with neither inputs nor outputs are ignored */
   bool short_domain;  /* nodes of subgraphs must not write the default domain as "ai.onnx" */
   const char *const *registered; /* "com.acme" or "com.acme:Foo"; set by the caller that judges */
   size_t n_registered;

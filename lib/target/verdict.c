@@ -4,9 +4,12 @@
  * doc/targets.md). */
 #include "target/verdict.h"
 
+#include <onnxsurg/ops.h>
+
 #include "base/context.h"
 #include "check/check.h"
 #include "ir/ir.h"
+#include "target/judge.h"
 
 #define FINDINGS 1000u /* most findings of a model that become objections */
 
@@ -20,9 +23,9 @@ const char *surg__verdict_word(surg__verdict v) {
 
 /* Rules that every engine depends on: nothing can be computed from a model that breaks them. */
 static bool is_fatal(const char *code) {
-  static const char *const codes[] = {"E001", "E100", "E110", "E114", "E115", "E117", "E119",
-                                      "E120", "E123", "E126", "E128", "E201", "E202", "E203",
-                                      "E205", "E206", "E207", "W206"};
+  static const char *const codes[] = {"E001", "E100", "E110", "E114", "E115", "E117",
+                                      "E119", "E120", "E123", "E126", "E128", "E201",
+                                      "E202", "E203", "E205", "E206", "E207", "W206"};
   for (size_t i = 0; i < SURG_COUNT(codes); i++)
     if (strcmp(codes[i], code) == 0) return true;
   return false;
@@ -32,7 +35,7 @@ surg__verdict surg__target_finding(const surg__target *t, const char *code) {
   for (size_t i = 0; i < t->accepts.count; i++)
     if (strcmp(t->accepts.items[i].code, code) == 0)
       return t->accepts.items[i].accepted ? SURG__LEGAL : SURG__ILLEGAL;
-  if (is_fatal(code)) return SURG__ILLEGAL;
+  if (is_fatal(code)) return t->unchecked ? SURG__UNKNOWN : SURG__ILLEGAL;
   return surg__check_severity(code) == SURG_ERROR ? SURG__UNKNOWN : SURG__LEGAL;
 }
 
@@ -78,13 +81,26 @@ static bool is_newest(const surg__target *t, const surg_model *m) {
   return false;
 }
 
-static void judge_code(const passing *p, const char *code, const char *where, const char *text) {
+/* A finding, with what it is about; each may be NULL. */
+typedef struct about {
+  const surg_node *node;
+  const surg_graph *graph;
+} about;
+
+static bool is_dropped(const surg__target *t, about of) {
+  return (of.node && surg__judge_drops(t, of.node)) ||
+         (of.graph && surg__judge_drops_graph(t, of.graph));
+}
+
+static void judge_code(const passing *p, const char *code, const char *where, const char *text,
+                       about of) {
   const surg_severity severity = surg__check_severity(code);
   surg__verdict v = surg__target_finding(p->t, code);
   if (v == SURG__LEGAL && is_open(p->m, code)) v = SURG__UNKNOWN;
   if (v == SURG__LEGAL && strcmp(code, "E112") == 0 && has_unmade(p->m)) v = SURG__UNKNOWN;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
-  if (severity == SURG_NOTE || surg__target_judges(code)) return;
+  if (v == SURG__ILLEGAL && of.node && surg__late(p->t, p->m, code, of.node)) v = SURG__UNKNOWN;
+  if (severity == SURG_NOTE || surg__target_judges(code) || is_dropped(p->t, of)) return;
   if (v == SURG__LEGAL && severity != SURG_ERROR) return;
   p->fn(p->user, &(surg__objection){.verdict = v,
                                     .cause = SURG__C_INVALID,
@@ -95,7 +111,7 @@ static void judge_code(const passing *p, const char *code, const char *where, co
 }
 
 static void found(void *user, const surg__finding *f) {
-  judge_code(user, f->code, f->where, f->text);
+  judge_code(user, f->code, f->where, f->text, (about){f->node, f->graph});
 }
 
 /* Reports the uncured findings of a lenient load; a strict load has none. Missing data files are
@@ -104,9 +120,9 @@ static void judge_loaded(const passing *p, surg_model *m) {
   const size_t n = surg_model_finding_count(m);
   for (size_t i = 0; i < n; i++) {
     surg_finding f = {.size = sizeof f};
-    const surg_tensor *t = m->defects.items[i].tensor;
-    if (!surg_model_finding(m, i, &f) || f.cured || (t && t->missing)) continue;
-    judge_code(p, f.code, f.where, f.text);
+    const surg__defect *d = &m->defects.items[i];
+    if (!surg_model_finding(m, i, &f) || f.cured || (d->tensor && d->tensor->missing)) continue;
+    judge_code(p, f.code, f.where, f.text, (about){d->node, d->graph});
   }
 }
 
@@ -123,10 +139,58 @@ static void judge_repeated(const passing *p, const surg_graph *g) {
     surg__buf_init(&where, p->t->ctx);
     surg__buf_printf(&where, "graph.output %s", surg__q(p->t->ctx, surg_value_name(v)));
     surg__buf_putc(&where, 0);
-    judge_code(p, "W201", where.failed ? NULL : where.p, "is an output twice");
+    judge_code(p, "W201", where.failed ? NULL : where.p, "is an output twice", (about){NULL, NULL});
     surg__buf_free(&where);
     return;
   }
+}
+
+/* --- bodies as declared --- */
+
+static bool is_loop(const surg_node *n) {
+  return n && (surg_node_op(n) == SURG_OP_Loop || surg_node_op(n) == SURG_OP_Scan);
+}
+
+/* Whether the body of a loop declares the rank of an input where inference proves less. */
+static bool declares_more(const surg_graph *g) {
+  if (!is_loop(surg_graph_parent_node(g))) return false;
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    const surg_type *said = surg_value_declared_type(v), *is = surg_value_type(v);
+    if (said && surg_type_get_kind(said) == SURG_TYPE_TENSOR && surg_type_has_rank(said) &&
+        (!is || surg_type_get_kind(is) != SURG_TYPE_TENSOR || !surg_type_has_rank(is) ||
+         (!surg_type_static(is, NULL) && surg_type_rank(said))))
+      return true;
+  }
+  return false;
+}
+
+static bool is_in_loop(const surg_graph *g) {
+  while (g && surg_graph_parent_node(g)) {
+    if (is_loop(surg_graph_parent_node(g))) return true;
+    g = surg_node_graph(surg_graph_parent_node(g));
+  }
+  return false;
+}
+
+static void found_in_body(void *user, const surg__finding *f) {
+  const passing *p = user;
+  if (!f->node || strcmp(f->code, "E203") != 0 || !is_in_loop(surg_node_graph(f->node))) return;
+  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph});
+}
+
+/* Reports contradictions that follow from the shapes that bodies declare for their inputs: engines
+ * use them as they are, inference proves that every iteration has them. */
+static surg_status judge_bodies(passing *p, surg_model *m) {
+  const surg_graph *g = surg_model_next_graph(m, NULL);
+  while (g && !declares_more(g)) g = surg_model_next_graph(m, g);
+  if (!g || p->t->unchecked) return SURG_OK;
+  m->trust_bodies = true;
+  m->inferred_epoch = 0;
+  const surg_status s = surg__check_model(m, false, FINDINGS, found_in_body, p);
+  m->trust_bodies = false;
+  m->inferred_epoch = 0;
+  return s ? s : surg_model_infer(m);
 }
 
 surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objection_fn fn,
@@ -134,5 +198,6 @@ surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objec
   passing p = {t, m, fn, user};
   judge_loaded(&p, m);
   judge_repeated(&p, m->graph);
-  return surg__check_model(m, false, FINDINGS, found, &p);
+  const surg_status s = surg__check_model(m, false, FINDINGS, found, &p);
+  return s ? s : judge_bodies(&p, m);
 }

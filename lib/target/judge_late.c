@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contradictions that an engine may not notice before the node runs. Engines infer shapes as ONNX
+ * does: from declared types and operators of the standard. The shape inference of this program also
+ * follows loops, branches, calls and operators of engines, so it finds more. */
+#include <string.h>
+
+#include <onnxsurg/ops.h>
+
+#include "check/check.h"
+#include "ir/ir.h"
+#include "target/judge.h"
+
+#define MOST_NODES 500u /* nodes that are followed upstream; beyond them the answer is "late" */
+
+typedef struct upstream {
+  const surg_node *nodes[MOST_NODES];
+  size_t n, done;
+  bool hidden;
+} upstream;
+
+static void follow(upstream *u, const surg_node *n) {
+  for (size_t i = 0; i < u->n; i++)
+    if (u->nodes[i] == n) return;
+  if (u->n == MOST_NODES)
+    u->hidden = true;
+  else
+    u->nodes[u->n++] = n;
+}
+
+/* Follows a value to its producer, unless its shape is declared. */
+static void follow_value(upstream *u, const surg_value *v) {
+  const surg_type *t = v ? surg_value_declared_type(v) : NULL;
+  if (!v || (t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t))) return;
+  if (v->producer)
+    follow(u, v->producer);
+  else if (!surg_value_is_initializer(v))
+    u->hidden = true; /* an input of a subgraph or function: the node around it gives the type */
+}
+
+static void follow_inputs(upstream *u, const surg_node *n) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++) follow_value(u, surg_node_input(n, i));
+}
+
+/* Whether ONNX's inference gives the outputs of the node shapes. */
+static bool is_plain(const surg_node *n) {
+  return n->schema && !surg_node_domain(n)[0] && !surg_node_subgraph(n, 0) &&
+         surg_node_class(n) != SURG_OP_CLASS_FUNCTION;
+}
+
+bool surg__late(const surg__target *t, const surg_model *m, const char *code, const surg_node *n) {
+  /* Constant gives what it contains, whichever types its version lists. */
+  if (strcmp(code, "E205") == 0) return surg_node_op(n) == SURG_OP_Constant;
+  if (strcmp(code, "E203") != 0 && strcmp(code, "W206") != 0) return false;
+  for (size_t i = 0; i < t->accepts.count; i++)
+    if (strcmp(t->accepts.items[i].code, code) == 0) return false; /* the target states it */
+  /* Kernels of other domains compare sizes when the model is loaded. */
+  if (code[0] == 'W') return !surg_node_domain(n)[0];
+  if (surg__check_late(n)) return true;
+  upstream *u = surg__calloc(m->ctx, 1, sizeof *u);
+  if (!u) return true;
+  follow_inputs(u, n);
+  while (u->done < u->n && !u->hidden) {
+    const surg_node *up = u->nodes[u->done++];
+    u->hidden = !is_plain(up);
+    follow_inputs(u, up);
+  }
+  const bool hidden = u->hidden;
+  surg__free(m->ctx, u);
+  return hidden;
+}
