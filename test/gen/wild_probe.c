@@ -33,6 +33,27 @@ static bool orders(const surg_node *n) {
   return false;
 }
 
+/* Whether a reduction counts axes from the last: of an empty tensor, ONNX Runtime keeps those. */
+static bool counts_back(const surg_node *n) {
+  static const int ops[] = {SURG_OP_ReduceL1,     SURG_OP_ReduceL2,        SURG_OP_ReduceLogSum,
+                            SURG_OP_ReduceLogSumExp, SURG_OP_ReduceMean,   SURG_OP_ReduceProd,
+                            SURG_OP_ReduceSumSquare, SURG_OP_ReduceSum};
+  bool back = false;
+  for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) back = back || surg_node_op(n) == ops[i];
+  size_t count = 0;
+  const int64_t *axes = surg_node_ints(n, "axes", &count);
+  surg_elem e[8];
+  if (back && axes)
+    for (size_t i = 0; i < count; i++)
+      if (axes[i] < 0) return true;
+  if (!back || axes || surg_node_input_count(n) < 2 ||
+      surg_value_elements(surg_node_input(n, 1), e, 8, &count) != SURG_OK)
+    return false;
+  for (size_t i = 0; i < count; i++)
+    if (e[i].known && e[i].value < 0) return true;
+  return false;
+}
+
 typedef struct slice {
   surg_value *items[4096];
   size_t count;
@@ -58,7 +79,8 @@ static void reach_inputs(slice *s, const surg_node *n) {
 }
 
 static void probe_node(surg_graph *g, const surg_node *n, bool *any) {
-  surg_value *x = orders(n) ? surg_node_input(n, 0) : NULL;
+  const bool back = counts_back(n);
+  surg_value *x = orders(n) || back ? surg_node_input(n, 0) : NULL;
   for (size_t i = 0; x && i < surg_node_input_count(n); i++) {
     if (!(x = surg_node_input(n, i))) break;
     const surg_type *t = surg_value_type(x);
@@ -66,7 +88,7 @@ static void probe_node(surg_graph *g, const surg_node *n, bool *any) {
     printf("%s", *any ? "," : "");
     *any = true;
     wild_quoted(surg_value_name(x));
-    printf(":\"%s\"", surg_node_op_type(n));
+    printf(":\"%s%s\"", back ? "back " : "", surg_node_op_type(n));
     (void)surg_graph_add_output(g, x, t);
   }
 }

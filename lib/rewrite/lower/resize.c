@@ -216,9 +216,10 @@ static bool region_ignored(const resize *r, uint32_t i) {
 /* Whether the shape stays and elements do not: ONNX Runtime copies the input. */
 static bool copied(const resize *r) {
   bool moves = false;
+  for (uint32_t i = 0; i < r->n_axes; i++)
+    if (region_ignored(r, i)) return true;
   for (uint32_t i = 0; i < r->n_axes; i++) {
     surg__rz_axis a;
-    if (region_ignored(r, i)) return true;
     if (!known_axis(r, i, &a) || a.out != a.in) return false;
     moves = moves || surg__rz_moves(&r->is, &a);
   }
