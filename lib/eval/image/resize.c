@@ -233,9 +233,8 @@ static bool beside(const surg__rz_words *is, const axis_plan *a, double x) {
   return is->coords == SURG__RZ_CROP && !(x >= 0 && x <= (double)(a->in - 1));
 }
 
-int64_t surg__rz_nearest(const surg__rz_words *is, const surg__rz_axis *a, int64_t i, bool single) {
-  const double x =
-      single ? (double)original_single(is->coords, a, i) : original(is->coords, a, i);
+/* The index at coordinate x; -1: outside of the region. */
+static int64_t index_at(const surg__rz_words *is, const axis_plan *a, double x) {
   if (beside(is, a, x)) return -1;
   switch (a->shrinks ? SURG__RZ_CEIL : is->rounding) {
     case SURG__RZ_PREFER_FLOOR:
@@ -249,9 +248,17 @@ int64_t surg__rz_nearest(const surg__rz_words *is, const surg__rz_axis *a, int64
   }
 }
 
+int64_t surg__rz_nearest(const surg__rz_words *is, const surg__rz_axis *a, int64_t i) {
+  return index_at(is, a, original(is->coords, a, i));
+}
+
 bool surg__rz_unclear(const surg__rz_words *is, const surg__rz_axis *a) {
-  for (int64_t i = 0; i < a->out; ++i)
-    if (surg__rz_nearest(is, a, i, true) != surg__rz_nearest(is, a, i, false)) return true;
+  for (int64_t i = 0; i < a->out; ++i) {
+    const double x = original(is->coords, a, i), single = original_single(is->coords, a, i);
+    const double margin = 0x1p-20 * (1 + fabs(x)); /* of a few operations in float */
+    if (index_at(is, a, x) != index_at(is, a, single)) return true;
+    if (x != single && index_at(is, a, x - margin) != index_at(is, a, x + margin)) return true;
+  }
   return false;
 }
 
@@ -260,7 +267,7 @@ bool surg__rz_moves(const surg__rz_words *is, const surg__rz_axis *a) {
   if (a->out != a->in || (a->scale == 1 && !region)) return false;
   if (is->mode != SURG__RZ_NEAREST) return true;
   for (int64_t i = 0; i < a->out; ++i)
-    if (surg__rz_nearest(is, a, i, false) != i) return true;
+    if (surg__rz_nearest(is, a, i) != i) return true;
   return false;
 }
 
@@ -322,7 +329,7 @@ static surg__kstatus resize_nearest(resize *r, const int64_t *dims, uint32_t ran
     maps[d] = surg__k_scratch(k, (size_t)dims[d], sizeof *maps[d]);
     if (!maps[d]) return SURG__K_NOMEM;
     for (int64_t i = 0; i < dims[d]; ++i) {
-      int64_t from = r->axes[d].fixed ? i : surg__rz_nearest(&r->is, &r->axes[d], i, false);
+      int64_t from = r->axes[d].fixed ? i : surg__rz_nearest(&r->is, &r->axes[d], i);
       if (from < 0 && !surg__is_real(x->dtype)) return surg__k_cannot(k, "outside the input");
       maps[d][i] = from < 0 ? -1 : from * dense[d];
     }

@@ -57,10 +57,11 @@ typedef struct surg__rz_axis {
   bool shrinks;             /* Resize-10 downsamples: ONNX Runtime rounds up */
 } surg__rz_axis;
 
-/* The index that output element i of mode nearest reads, with coordinates in float or in double:
- * the standard does not define their precision. -1: outside of the region. */
-int64_t surg__rz_nearest(const surg__rz_words *is, const surg__rz_axis *a, int64_t i, bool single);
-/* Whether some output element reads another index in float than in double. */
+/* The index that output element i of mode nearest reads, with coordinates in double. -1: outside of
+ * the region. */
+int64_t surg__rz_nearest(const surg__rz_words *is, const surg__rz_axis *a, int64_t i);
+/* Whether some output element may read another index in float, in which runtimes compute
+ * coordinates: the standard does not define their precision, nor the order of operations. */
 bool surg__rz_unclear(const surg__rz_words *is, const surg__rz_axis *a);
 /* Whether an axis without a change of size is not copied: a scale of 1.1 of 3 elements, a region.
  * ONNX Runtime copies an input whose result has its shape. */
