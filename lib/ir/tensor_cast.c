@@ -49,12 +49,46 @@ static double clamp(const limits *l, double v, bool *clamped) {
   return copysign(to, v);
 }
 
+static uint32_t bits_of(float f) {
+  uint32_t x;
+  memcpy(&x, &f, sizeof x);
+  return x;
+}
+
+/* As surg__float_to_half. Normal halves: the exponent is rebiased and the mantissa rounded in one
+ * addition. Denormal ones: adding 0.5 lets the addition of floats round. */
+static uint16_t half_of(float f) {
+  const uint32_t sign = bits_of(f) >> 16 & 0x8000, x = bits_of(f) & 0x7fffffff;
+  if (x >= 0x47800000) return surg__float_to_half(f); /* 65536 on, infinities, NaN */
+  if (x < 0x38800000) return (uint16_t)(sign | (bits_of(fabsf(f) + 0.5f) - 0x3f000000));
+  return (uint16_t)(sign | (x + 0xc8000fff + (x >> 13 & 1)) >> 13);
+}
+
+static uint16_t bf16_of(float f) {
+  const uint32_t x = bits_of(f);
+  if ((x & 0x7fffffff) > 0x7f800000) return surg__float_to_bf16(f);
+  return (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16);
+}
+
+/* The frequent conversions; false: another one. */
+static bool convert_fast(int from, int to, const void *in, void *out, size_t n) {
+  const float *f = in;
+  uint16_t *h = out;
+  if (from != SURG_FLOAT || (to != SURG_FLOAT16 && to != SURG_BFLOAT16)) return false;
+  if (to == SURG_FLOAT16)
+    for (size_t i = 0; i < n; i++) h[i] = half_of(f[i]);
+  else
+    for (size_t i = 0; i < n; i++) h[i] = bf16_of(f[i]);
+  return true;
+}
+
 static void convert(int from, int to, const void *in, void *out, size_t n, bool *clamped) {
   const limits l = limits_of(to);
   if (from == SURG_INT64) {
     narrow_ints(in, out, n);
     return;
   }
+  if (!clamped && convert_fast(from, to, in, out, n)) return;
   for (size_t i = 0; i < n; i++) {
     const double v = surg__load_f64(from, in, i);
     surg__store_f64(to, out, i, clamped ? clamp(&l, v, clamped) : v);
@@ -116,6 +150,11 @@ surg_tensor *surg_tensor_narrow(surg_model *m, const surg_tensor *t, int dtype, 
 
 /* --- extent --- */
 
+static void meet_size(surg_extent *e, double size) {
+  if (size > e->largest) e->largest = size;
+  if (size > 0 && (e->least == 0 || size < e->least)) e->least = size;
+}
+
 static void meet(surg_extent *e, double v) {
   const double size = fabs(v);
   if (v != v || size > DBL_MAX) {
@@ -125,8 +164,33 @@ static void meet(surg_extent *e, double v) {
   }
   if (v < e->low) e->low = v;
   if (v > e->high) e->high = v;
-  if (size > e->largest) e->largest = size;
-  if (size > 0 && (e->least == 0 || size < e->least)) e->least = size;
+  meet_size(e, size);
+}
+
+/* As `meet` for each, by the bits of absolute values, which have the order of the numbers. */
+static void meet_floats(surg_extent *e, const float *f, size_t n) {
+  uint32_t least = UINT32_MAX, most = 0;
+  float low = 0, high = 0;
+  for (size_t i = 0; i < n; i++) {
+    const uint32_t x = bits_of(f[i]) & 0x7fffffff;
+    if (x >= 0x7f800000) {
+      meet(e, (double)f[i]);
+      continue;
+    }
+    if (x - 1 < least) least = x - 1; /* 0 becomes the largest */
+    if (x > most) most = x;
+    if (f[i] < low) low = f[i];
+    if (f[i] > high) high = f[i];
+  }
+  if (most == 0) return;
+  float size;
+  least++;
+  memcpy(&size, &least, sizeof size);
+  meet_size(e, (double)size);
+  memcpy(&size, &most, sizeof size);
+  meet_size(e, (double)size);
+  e->low = fmin(e->low, (double)low);
+  e->high = fmax(e->high, (double)high);
 }
 
 surg_status surg_tensor_extent(const surg_tensor *t, surg_extent *out) {
@@ -144,9 +208,12 @@ surg_status surg_tensor_extent(const surg_tensor *t, surg_extent *out) {
     const size_t n = t->count - at < PIECE ? (size_t)(t->count - at) : PIECE;
     s = surg_tensor_read(t, at * size, in, n * size);
     if (s == SURG_OK) surg__unpack(dtype, n, in, native);
-    for (size_t i = 0; s == SURG_OK && i < n; i++)
-      meet(&e, ints ? (double)((const int64_t *)(const void *)native)[i]
-                    : surg__load_f64(dtype, native, i));
+    if (s == SURG_OK && dtype == SURG_FLOAT)
+      meet_floats(&e, (const float *)(const void *)native, n);
+    else
+      for (size_t i = 0; s == SURG_OK && i < n; i++)
+        meet(&e, ints ? (double)((const int64_t *)(const void *)native)[i]
+                      : surg__load_f64(dtype, native, i));
   }
   surg__free(ctx, in);
   surg__free(ctx, native);

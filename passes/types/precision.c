@@ -66,6 +66,8 @@ static surg_pass_result convert(prec *c) {
   if (surg_model_infer_calls(c->m) || !find_chosen(c) || !prec_collect(c)) return SURG_PASS_FAILED;
   if (!c->n_values) return SURG_PASS_UNCHANGED;
   prec_pins(c);
+  if (c->kind->narrows && !c->failed) prec_measure(c);
+  prec_pin_measured(c);
   if (c->failed || !prec_cut(c)) return SURG_PASS_FAILED;
   const uint64_t epoch = surg_model_epoch(c->m);
   if (!surg_pass_allow(c->p)) return SURG_PASS_UNCHANGED;

@@ -32,6 +32,7 @@ typedef enum prec_why {
   PREC_BITS,     /* the operator reads the bits of elements */
   PREC_ABSENT,   /* the elements are not available */
   PREC_BOUND,    /* a value passes the range of the type */
+  PREC_MEASURED, /* a measured value is near the end of the range */
   PREC_UNPROVEN, /* integers: no proof that a value fits */
   PREC_LARGE,    /* a constant passes the range of the type */
   PREC_SMALL,    /* a constant would lose its digits or become 0 */
@@ -73,7 +74,9 @@ typedef struct prec_value {
   int dtype;      /* before the conversion */
   uint8_t why;    /* why it cannot be of the new type, or FREE */
   bool movable;   /* a tensor, in a graph that can have Casts */
-  bool bounded;   /* `bound` is known */
+  bool clamped;   /* it follows from a constant that is clamped */
+  bool bounded;   /* `bound` is proven */
+  bool measured;  /* ... is measured */
   double bound;   /* of absolute values */
 } prec_value;
 
@@ -126,10 +129,12 @@ typedef struct prec {
   prec_setter *setters;
   prec_cast *casts;
   uint64_t added, removed, converted, copied, clamped;
-  bool unproven_axis; /* an index is clamped for an axis of unknown size */
-  uint32_t path;      /* converted nodes on the longest path, within a graph */
-  bool exhausted;     /* the cut was given up */
-  bool failed;        /* out of memory */
+  bool unproven_axis;   /* an index is clamped for an axis of unknown size */
+  bool given;           /* the inputs of measured bounds are given, not drawn */
+  char unmeasured[160]; /* why bounds are not measured; "": they are, or need not be */
+  uint32_t path;        /* converted nodes on the longest path, within a graph */
+  bool exhausted;       /* the cut was given up */
+  bool failed;          /* out of memory */
 } prec;
 
 /* --- precision.c --- */
@@ -140,10 +145,13 @@ typedef struct prec {
       SURG_OPTION(LIST, "node", NULL, "convert only these nodes"),             \
       SURG_OPTION(STRING, "target", NULL, "use only types that the target states")
 #define PREC_SATURATE SURG_OPTION(BOOL, "saturate", "false", "clamp constants to the range")
+#define PREC_MEASURE_OPTIONS                                                        \
+  SURG_OPTION(STRING, "inputs", NULL, "folder or .npz of inputs that give bounds"), \
+      SURG_OPTION(INT, "draws", "1", "runs on drawn inputs, without them")
 #define PREC_NARROW_OPTIONS                                                                \
   PREC_OPTIONS,                                                                            \
       SURG_OPTION(BOOL, "aggressive", "false", "convert also operators that lose digits"), \
-      PREC_SATURATE
+      PREC_SATURATE, PREC_MEASURE_OPTIONS
 extern const prec_kind prec_to_float16, prec_to_bfloat16, prec_to_float, prec_to_int32;
 /* Converts the model of the pass. `from` 0: that of the kind. */
 surg_pass_result prec_run(surg_pass_ctx *p, const prec_kind *kind, uint64_t from);
@@ -184,6 +192,15 @@ void prec_interface(prec *c, surg_graph *g);
 
 /* --- precision_pins.c --- */
 void prec_pins(prec *c);
+
+/* Pins every slot that makes or reads a value. */
+void prec_pin_value(prec *c, prec_value *x, prec_why why);
+
+/* --- precision_measure.c --- */
+/* Measures values without a proven bound, by the options `inputs` and `draws`. */
+void prec_measure(prec *c);
+/* Pins those that come near the range of the type. */
+void prec_pin_measured(prec *c);
 
 /* --- precision_cut.c --- */
 /* Decides the slots: prec_slot.moves of all roots. False: out of memory. */

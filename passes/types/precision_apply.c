@@ -247,18 +247,33 @@ static bool apply_saturation(prec *c) {
 
 /* --- existing Casts --- */
 
-/* Removes Casts between equal types. One stays where only it can have the name. */
+/* Whether the conversion made the types on both sides equal. A Cast between equal types that was
+ * there before stays: it may declare something. */
+static bool redundant(prec *c, const prec_cast *x) {
+  if (!x->from || !x->made || surg_pass_keeps_node(c->p, x->n)) return false;
+  const int now = prec_final(c, x->from, x->in);
+  return now == prec_final(c, x->made, x->out) &&
+         (x->from->dtype != x->made->dtype || x->from->dtype != now);
+}
+
+/* ONNX Runtime fails on some Casts from float16 to float16. */
+static bool become_identity(surg_node *n) {
+  while (surg_node_attr_count(n) > 0)
+    if (surg_node_remove_attr(n, surg_attr_name(surg_node_attr_at(n, 0)))) return false;
+  return surg_node_set_op(n, surg_node_domain(n), "Identity") == SURG_OK;
+}
+
+/* Removes redundant Casts. One that alone can have the name of its result becomes an Identity. */
 static bool drop_casts(prec *c) {
   for (prec_cast *x = c->casts; x; x = x->next) {
     surg_value *in = surg_node_input(x->n, 0), *out = surg_node_output(x->n, 0);
-    if (surg_pass_keeps_node(c->p, x->n)) continue;
-    /* One between equal types was there before: it may declare something. */
-    if (!x->from || !x->made || x->from->dtype == x->made->dtype ||
-        prec_final(c, x->from, x->in) != prec_final(c, x->made, x->out))
-      continue;
+    if (!redundant(c, x)) continue;
     const surg_replace how = surg_value_can_replace(out, in);
-    if (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL) continue;
-    if (how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(c->p, in)) continue;
+    const bool named = how == SURG_REPLACE_BY_LABEL && surg_pass_keeps_value(c->p, in);
+    if (named || (how != SURG_REPLACE_YES && how != SURG_REPLACE_BY_LABEL)) {
+      if (give_builtin(surg_node_graph(x->n), "Identity") && !become_identity(x->n)) return false;
+      continue;
+    }
     if (surg_value_replace(out, in) || surg_node_erase(x->n)) return false;
     c->removed++;
   }

@@ -10,8 +10,7 @@
 #include "../util/domains.h"
 #include "precision.h"
 
-/* Pins every slot that makes or reads a value. */
-static void pin_value(prec *c, prec_value *x, prec_why why) {
+void prec_pin_value(prec *c, prec_value *x, prec_why why) {
   if (x->why == PREC_FREE) x->why = (uint8_t)why;
   if (x->made != PREC_NONE) prec_pin(c, x->made, why);
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
@@ -37,11 +36,12 @@ static prec_why constant_fault(const prec *c, const surg_extent *e) {
  * not of operators that are computed in a wider type, such as Softmax, or that give no floats. */
 static bool passes_on(const prec *c, const surg_node *n, const prec_value *y) {
   const int op = surg_node_op(n);
-  return y && y->why == PREC_FREE && y->dtype != c->kind->to && op != SURG_OP_Clip &&
+  return y && y->why == PREC_FREE && !y->clamped && y->dtype != c->kind->to && op != SURG_OP_Clip &&
          op != SURG_OP_Min && surg_schema_narrow(surg_node_schema(n)) <= SURG_NARROW_GAIN;
 }
 
-/* Pins what is computed from a constant beyond the range, until a range is known. `stack` has room
+/* Pins what is computed from a constant beyond the range, until a range is known; marks it if the
+ * constant is clamped. `stack` has room
  * for all values. */
 static void pin_results(prec *c, prec_value *x, prec_value **stack) {
   size_t depth = 1;
@@ -56,7 +56,8 @@ static void pin_results(prec *c, prec_value *x, prec_value **stack) {
       if (surg_value_range(y->v, &range) == SURG_OK && range.low >= -c->kind->top &&
           range.high <= c->kind->top)
         continue;
-      pin_value(c, y, PREC_BOUND); /* at most once a value */
+      y->clamped = c->saturate;
+      if (!c->saturate) prec_pin_value(c, y, PREC_BOUND); /* at most once a value */
       stack[depth++] = y;
     }
   }
@@ -65,14 +66,17 @@ static void pin_results(prec *c, prec_value *x, prec_value **stack) {
 static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_value **stack) {
   surg_extent e = {.size = sizeof e};
   if (surg_tensor_extent(t, &e) != SURG_OK) {
-    pin_value(c, x, PREC_ABSENT);
+    prec_pin_value(c, x, PREC_ABSENT);
     return;
   }
   x->bounded = !e.inf && !e.nan;
   x->bound = e.largest;
-  if (c->saturate) return;
   const prec_why why = constant_fault(c, &e);
-  if (why != PREC_FREE) pin_value(c, x, why);
+  if (c->saturate) {
+    if (why == PREC_LARGE) pin_results(c, x, stack);
+    return;
+  }
+  if (why != PREC_FREE) prec_pin_value(c, x, why);
   if (why == PREC_LARGE) pin_results(c, x, stack);
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
     if (e.least > 0 && e.least <= c->kind->zero && divides(&c->reads[r]))
@@ -88,7 +92,7 @@ static void pin_bound(prec *c, prec_value *x) {
   if (!(bound < HUGE_VAL)) return;
   x->bounded = !r.nan;
   x->bound = bound;
-  if (bound > c->kind->top) pin_value(c, x, PREC_BOUND);
+  if (bound > c->kind->top) prec_pin_value(c, x, PREC_BOUND);
 }
 
 /* Whether every axis of the data of a node is proven to be shorter than 2^31. */
@@ -120,13 +124,14 @@ static void pin_integers(prec *c, prec_value *x) {
   surg_extent e = {.size = sizeof e};
   surg_range r = {0};
   if (t ? surg_tensor_extent(t, &e) != SURG_OK : surg_value_range(x->v, &r) != SURG_OK) {
-    pin_value(c, x, PREC_UNPROVEN);
+    prec_pin_value(c, x, PREC_UNPROVEN);
     return;
   }
   x->bounded = true;
   x->bound = t ? e.largest : fmax(fabs(r.low), fabs(r.high));
   if (t && (e.low < -c->kind->top - 1 || e.high > c->kind->top)) pin_sentinel(c, x);
-  if (!t && (r.low < -c->kind->top - 1 || r.high > c->kind->top)) pin_value(c, x, PREC_UNPROVEN);
+  if (!t && (r.low < -c->kind->top - 1 || r.high > c->kind->top))
+    prec_pin_value(c, x, PREC_UNPROVEN);
 }
 
 static void pin_values(prec *c) {
@@ -251,23 +256,19 @@ static prec_why node_why(const prec *c, const surg_node *n) {
   return c->saturate ? PREC_FREE : attrs_fault(c, n);
 }
 
-static bool movers(const surg_node *n) {
-  const surg_schema *s = surg_node_schema(n);
-  return s && !surg_node_subgraph(n, 0) && surg_schema_narrow(s) != SURG_NARROW_GAIN;
-}
-
-/* Pins what computes numbers that become integers, back to products of matrices. */
+/* Pins what computes numbers that become integers, back to the next products of matrices, which
+ * stay, too: their sums may be integers that the type does not have. */
 static void pin_backwards(prec *c, surg_node **stack, size_t depth) {
   while (depth > 0) {
     const surg_node *n = stack[--depth];
     for (size_t i = 0; i < surg_node_input_count(n); i++) {
       const prec_value *x = prec_find(c, surg_node_input(n, i));
       surg_node *by = x && x->made != PREC_NONE ? surg_value_producer(x->v, NULL) : NULL;
-      if (!by || !movers(by)) continue;
+      if (!by || !surg_node_schema(by) || surg_node_subgraph(by, 0)) continue;
       const prec_slot *s = &c->slots[prec_root(c, x->made)];
       if (s->why != PREC_FREE || s->holds) continue;
       prec_pin(c, x->made, PREC_INTEGER); /* at most once a slot: the stack has room */
-      stack[depth++] = by;
+      if (surg_schema_narrow(surg_node_schema(by)) != SURG_NARROW_GAIN) stack[depth++] = by;
     }
   }
 }

@@ -22,6 +22,7 @@ static const char *const reasons[] = {
     [PREC_BITS] = "the operator reads the bits of elements",
     [PREC_ABSENT] = "the elements are not available",
     [PREC_BOUND] = "a value passes the range of the type, or follows from one that does",
+    [PREC_MEASURED] = "a measured value is near the end of the range",
     [PREC_UNPROVEN] = "not proven to fit the type",
     [PREC_LARGE] = "a constant passes the range of the type (saturate clamps it)",
     [PREC_SMALL] = "a constant would become 0 or lose digits (saturate raises it)",
@@ -77,7 +78,7 @@ void prec_measure_path(prec *c) {
 /* --- lines --- */
 
 typedef struct tally {
-  uint64_t moved, stay, constants, bounded;
+  uint64_t moved, stay, constants, bounded, measured;
   uint64_t by_why[PREC_WHYS];
 } tally;
 
@@ -93,6 +94,7 @@ static void count_value(prec *c, const prec_value *x, tally *t) {
   t->moved++;
   if (x->made == PREC_NONE) t->constants++;
   if (x->made != PREC_NONE && x->bounded) t->bounded++;
+  if (x->made != PREC_NONE && x->measured) t->measured++;
 }
 
 static void summary(prec *c, const tally *t) {
@@ -124,11 +126,16 @@ static void reason_lines(prec *c, const tally *t) {
   }
   const uint64_t computed = t->moved - t->constants;
   if (c->kind->narrows && computed > t->bounded) {
-    snprintf(
-        line, sizeof line,
-        "not proven to stay within %g: %llu of %llu computed values; ranges of inputs (--range) "
-        "prove more",
-        c->kind->top, (unsigned long long)(computed - t->bounded), (unsigned long long)computed);
+    snprintf(line, sizeof line,
+             "of %llu computed values %llu are proven to stay within %g, %llu are so on %s inputs, "
+             "%llu are unknown; ranges of inputs (--range) prove more",
+             (unsigned long long)computed, (unsigned long long)t->bounded, c->kind->top,
+             (unsigned long long)t->measured, c->given ? "given" : "drawn",
+             (unsigned long long)(computed - t->bounded - t->measured));
+    surg_pass_note(c->p, NULL, line);
+  }
+  if (c->unmeasured[0]) {
+    snprintf(line, sizeof line, "not measured: %s", c->unmeasured);
     surg_pass_note(c->p, NULL, line);
   }
   if (c->exhausted)
@@ -143,7 +150,11 @@ static void value_line(prec *c, const prec_value *x) {
   if (slot == PREC_NONE) return;
   const prec_slot *s = &c->slots[prec_root(c, slot)];
   if (x->dtype == c->kind->to && s->moves) return;
-  if (x->bounded) snprintf(bound, sizeof bound, "%g", x->bound);
+  if (x->bounded || x->measured)
+    snprintf(bound, sizeof bound, "%g%s", x->bound,
+             !x->measured ? ""
+             : c->given   ? " on given inputs"
+                          : " on drawn inputs");
   const char *now = surg_dtype_name(prec_final(c, x, slot));
   if (s->moves)
     snprintf(line, sizeof line, "value '%.200s': %s; bound %s", surg_value_name(x->v), now, bound);

@@ -28,6 +28,7 @@ static const surg_option options[] = {
     SURG_OPTION(LIST, "from", "float16+bfloat16", "present types; or double alone"),
     PREC_OPTIONS,
     PREC_SATURATE,
+    PREC_MEASURE_OPTIONS,
 };
 
 const surg_pass surg__pass_to_float = {

@@ -326,6 +326,30 @@ START_TEST(narrowed) {
 }
 END_TEST
 
+/* Every exponent, and mantissas near ties: the quick conversions are the exact ones. */
+START_TEST(quick_casts) {
+  enum { N = 1 << 16 };
+  static float f[N];
+  static uint16_t got[N];
+  const int64_t n = N;
+  uint32_t x = 0;
+  size_t wrong = 0;
+  for (int round = 0; round < 24; round++) {
+    for (size_t i = 0; i < N; i++) {
+      const uint32_t bits = i % 3 ? x : (x & 0xffffe000) + (uint32_t)(i % 7) * 0x7ff + 3;
+      memcpy(&f[i], &bits, sizeof f[i]);
+      x += 2731; /* 24 * 2^16 steps cover 2^32 */
+    }
+    surg_tensor *t = surg_tensor_new(m, SURG_FLOAT, &n, 1, f, sizeof f);
+    ck_ok(surg_tensor_read(surg_tensor_cast(m, t, SURG_FLOAT16), 0, got, sizeof got));
+    for (size_t i = 0; i < N; i++) wrong += got[i] != surg__float_to_half(f[i]);
+    ck_ok(surg_tensor_read(surg_tensor_cast(m, t, SURG_BFLOAT16), 0, got, sizeof got));
+    for (size_t i = 0; i < N; i++) wrong += got[i] != surg__float_to_bf16(f[i]);
+  }
+  ck_assert_uint_eq(wrong, 0);
+}
+END_TEST
+
 START_TEST(typed_strings) {
   used = 0;
   byte(6 << 3 | 2), varint(3), raw(0x00620061, 3);
@@ -359,6 +383,7 @@ int main(void) {
   tcase_add_test(t, broken_lists);
   tcase_add_test(t, extents);
   tcase_add_test(t, narrowed);
+  tcase_add_test(t, quick_casts);
   tcase_add_test(t, typed_strings);
   suite_add_tcase(s, t);
   return unit_run(s);
