@@ -375,6 +375,14 @@ typedef struct surg_finding {
  * `in.onnx: error: graph.node[17] "Conv_12" (Conv).input[1] "w": not defined`. */
 typedef void (*surg_diag_fn)(void *user, surg_severity severity, const char *line);
 
+/* What surg_config.progress counts. A phase ends with a call in which done is total. */
+typedef enum surg_phase {
+  SURG_PHASE_READ = 0,  /* load: bytes of the model file that are read and checked; `total` is 0
+                         * while standard input or a callback is read */
+  SURG_PHASE_BUILD = 1, /* load: bytes of the model file that are in the graph */
+  SURG_PHASE_WRITE = 2  /* save: bytes that are written, once for each data file and the model */
+} surg_phase;
+
 /* Settings of a context. Zero fields are the defaults, which doc/limits.md lists. */
 typedef struct surg_config {
   uint32_t size;      /* sizeof(surg_config) */
@@ -383,14 +391,19 @@ typedef struct surg_config {
   void *diag_user;
   uint64_t max_memory; /* most heap bytes */
   uint64_t seed;       /* hash seed for tests; 0: random */
-  void *user;          /* for `allocate` and `cancel`; surg_context_user returns it */
+  void *user;          /* for the callbacks below; surg_context_user returns it */
   /* Replaces the system's heap. `block` NULL: allocates; `bytes` 0: frees, the result is ignored;
    * otherwise resizes, and keeps the block on failure. Blocks are aligned for every type. NULL:
    * out of memory. */
   void *(*allocate)(void *user, void *block, size_t bytes);
-  /* Asked often while a pipeline, inference, an evaluation, a load or a save runs. True: the call
-   * ends soon with SURG_ECANCELLED, and a pipeline frees its model. Must not call the library. */
+  /* Asked often while a pipeline, inference, an evaluation, a load or a save runs: between nodes,
+   * between blocks of a large product or convolution, and for each MiB. True: the call ends soon
+   * with SURG_ECANCELLED, reported; a pipeline frees its model, a save writes no file. It must
+   * return true until the call has ended, and must not call the library. */
   bool (*cancel)(void *user);
+  /* Called while a model is loaded or saved: `phase` is a surg_phase, `done` and `total` are bytes.
+   * Must not call the library. */
+  void (*progress)(void *user, int32_t phase, uint64_t done, uint64_t total);
 } surg_config;
 
 #endif

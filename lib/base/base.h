@@ -91,6 +91,8 @@ void *surg__heap(const surg_config *config, void *block, size_t bytes);
 
 /* Whether the user wants the current call to end (surg_config.cancel); costs a call of his. */
 bool surg__cancelled(surg_context *ctx);
+/* Reports progress; whether the user wants the call to end. `phase` is a surg_phase. */
+bool surg__tick(surg_context *ctx, int32_t phase, uint64_t done, uint64_t total);
 
 /* --- arena: objects that are freed together. With -Dfault_injection=true each object is a separate
  * heap block: sanitizers detect every overrun, and every allocation can be made to fail. --- */

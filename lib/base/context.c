@@ -62,6 +62,11 @@ bool surg__cancelled(surg_context *ctx) {
   return ctx->config.cancel && ctx->config.cancel(ctx->config.user);
 }
 
+bool surg__tick(surg_context *ctx, int32_t phase, uint64_t done, uint64_t total) {
+  if (ctx->config.progress) ctx->config.progress(ctx->config.user, phase, done, total);
+  return surg__cancelled(ctx);
+}
+
 const char *surg_context_error(const surg_context *ctx) {
   return ctx ? ctx->error : NULL;
 }

@@ -117,6 +117,17 @@ static void detach_states(surg__infer *c) {
   c->m->elems = c->keep;
 }
 
+/* Removes what an inference that was cancelled found. */
+static surg_status drop_results(surg__infer *c) {
+  for (surg_graph *g = c->m->graph; g; g = g->next)
+    for (surg_value *v = g->first_value; v; v = v->next) {
+      v->inferred = NULL;
+      v->elems = NULL;
+    }
+  c->m->inferred_epoch = 0;
+  return surg__error(c->m->ctx, SURG_ECANCELLED, surg_model_path(c->m), "cancelled");
+}
+
 /* Infers the whole model. */
 static surg_status infer_all(surg__infer *c) {
   surg_model *m = c->m;
@@ -128,12 +139,13 @@ static surg_status infer_all(surg__infer *c) {
   attach_states(c);
   c->work_left = surg__infer_work(m);
   if (!c->nomem) surg__infer_walk(c, m->graph);
-  if (!c->nomem) surg__infer_settle_functions(c);
+  if (!c->nomem && !c->cancelled) surg__infer_settle_functions(c);
   detach_states(c);
   surg__arena_free(&c->scratch);
   surg__free(m->ctx, c->states);
   if (c->nomem || m->status != SURG_OK)
     return m->status != SURG_OK ? m->status : surg__fail(m, surg__alloc_status(m->ctx));
+  if (c->cancelled) return drop_results(c);
   m->inferred_epoch = c->of_calls ? 0 : m->epoch + 1;
   return SURG_OK;
 }

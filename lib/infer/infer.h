@@ -58,7 +58,8 @@ typedef struct surg__infer {
   const surg_schema *schema;
   int op, since;
   bool bad;             /* the inputs contradict the operator */
-  bool nomem;
+  bool nomem, cancelled;
+  uint32_t ticks; /* visits of nodes */
   struct surg__istate *states; /* NULL: one node is measured; else value->scratch points into it */
   surg__arena keep;     /* elements, kept until the next inference */
   surg__arena scratch;  /* copies of nodes with the attributes of a call */

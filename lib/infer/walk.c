@@ -386,10 +386,15 @@ static void step(surg__infer *c, frames *stack) {
   f->entered = false;
 }
 
+#define TICK 64u /* visits between two questions whether to cancel */
+
 void surg__infer_walk(surg__infer *c, surg_graph *g) {
   frames stack = {0};
   push(c, &stack, g, NULL);
-  while (stack.count && !c->nomem && c->m->status == SURG_OK) step(c, &stack);
+  while (stack.count && !c->nomem && !c->cancelled && c->m->status == SURG_OK) {
+    step(c, &stack);
+    if (++c->ticks % TICK == 0) c->cancelled = surg__cancelled(c->m->ctx);
+  }
   surg__vec_free(c->m->ctx, &stack);
 }
 

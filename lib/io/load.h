@@ -22,6 +22,8 @@ typedef struct surg__loader {
   surg__arena scratch; /* for messages being decoded */
   surg_status status;  /* not OK: loading has ended */
   surg_status worst;   /* under CHECK: the worst finding */
+  uint32_t ticks;      /* steps since the start, for surg__load_tick */
+  uint64_t reached;    /* the place that is furthest in the file so far */
   uint32_t findings, repairs, most; /* most: how many findings are listed */
   bool all;     /* CHECK, LENIENT: also report violations that do not prevent reading the model */
   bool lenient; /* findings become defects of the model; nothing is left out */
@@ -87,6 +89,9 @@ const char *surg__load_definition(surg__loader *L, const surg_value *v);
 void *surg__load_leaf(surg__loader *L, const ProtobufCMessageDescriptor *type, surg__span body,
                       uint64_t skip);
 surg__cursor surg__load_cursor(const surg__loader *L, surg__span body);
+/* Reports progress now and then; `at` is a place in the file. False: the user cancels, or loading
+ * has ended. */
+bool surg__load_tick(surg__loader *L, uint64_t at);
 /* Reads the next field: true, or false at the end or when loading has ended. */
 bool surg__load_next(surg__loader *L, surg__cursor *c, surg__field *f);
 /* The string in a field, interned; NULL: loading has ended. */

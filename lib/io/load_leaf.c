@@ -16,8 +16,20 @@ surg__cursor surg__load_cursor(const surg__loader *L, surg__span body) {
   return (surg__cursor){L->src, body.off, body.off + body.len};
 }
 
-bool surg__load_next(surg__loader *L, surg__cursor *c, surg__field *f) {
+#define TICK 256u /* steps between two calls of the user's callbacks */
+
+bool surg__load_tick(surg__loader *L, uint64_t at) {
+  const uint64_t all = L->src ? L->src->size : 0;
   if (L->status != SURG_OK) return false;
+  const bool ends = at == all && L->reached < all;
+  if (at > L->reached) L->reached = at;
+  if (!L->src || (L->ticks++ % TICK && !ends)) return true;
+  if (!surg__tick(L->ctx, SURG_PHASE_BUILD, L->reached, all)) return true;
+  return surg__load_stop(L, surg__error(L->ctx, SURG_ECANCELLED, L->src->name, "cancelled"));
+}
+
+bool surg__load_next(surg__loader *L, surg__cursor *c, surg__field *f) {
+  if (!surg__load_tick(L, c->pos)) return false;
   int r = surg__wire_next(c, f);
   if (r < 0) return surg__load_stop(L, (surg_status)r);
   return r == 1;

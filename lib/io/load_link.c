@@ -227,7 +227,7 @@ bool surg__load_link(surg__loader *L, surg_graph *g) {
   linker k = {L, g, &g->annotations, &g->strays};
   for (surg_node *n = g->first; n; n = n->next) {
     L->node = n;
-    if (!link_node(&k, n)) return false;
+    if (!surg__load_tick(L, n->src.body.off) || !link_node(&k, n)) return false;
   }
   L->node = g->parent_node;
   surg__cursor c = surg__load_cursor(L, g->src.body);

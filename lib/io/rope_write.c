@@ -10,6 +10,8 @@
 #define BUFFER ((size_t)1 << 20)
 /* Each read of a typed list decodes it from the start, so such tensors are read in few parts. */
 #define TYPED_PART ((size_t)64 << 20)
+/* Bytes that the kernel copies at once: between them the user may cancel. */
+#define KERNEL_PART ((uint64_t)256 << 20)
 
 typedef struct writer {
   surg__rope *rope;
@@ -17,22 +19,31 @@ typedef struct writer {
   uint8_t *buffer; /* NULL: the sink is memory */
   size_t used;
   uint64_t done; /* bytes written to a memory sink */
+  uint64_t told; /* bytes written to a file or callback, for progress */
 } writer;
+
+/* Reports progress after n more bytes; fails if the user cancels. */
+static surg_status tick(writer *w, uint64_t n) {
+  w->told += n;
+  if (!surg__tick(w->rope->ctx, SURG_PHASE_WRITE, w->told, w->rope->total)) return SURG_OK;
+  return surg__error(w->rope->ctx, SURG_ECANCELLED, w->sink->path, "cancelled");
+}
 
 /* Hands bytes to the file or callback; at most BUFFER at once to a callback. */
 static surg_status deliver(writer *w, const uint8_t *p, size_t n) {
   const surg_sink *to = w->sink->callback;
   surg_context *ctx = w->rope->ctx;
-  if (surg__cancelled(ctx)) return surg__error(ctx, SURG_ECANCELLED, w->sink->path, "cancelled");
   if (!to) {
     const int e = surg__os_write(w->sink->fd, p, n);
-    if (e == 0) return SURG_OK;
+    if (e == 0) return tick(w, n);
     return surg__error(ctx, SURG_EIO, w->sink->path, "cannot write: %s", strerror(e));
   }
   for (size_t part; n > 0; p += part, n -= part) {
     part = n < BUFFER ? n : BUFFER;
     if (!to->write(to->user, p, part))
       return surg__error(ctx, SURG_EIO, w->sink->path, "cannot write: the callback failed");
+    const surg_status s = tick(w, part);
+    if (s != SURG_OK) return s;
   }
   return SURG_OK;
 }
@@ -81,12 +92,18 @@ static surg_status by_kernel(writer *w, int fd, uint64_t *off, uint64_t *n) {
   if (!w->buffer || !w->sink->plain_file || fd < 0 || *n < BUFFER) return SURG_OK;
   surg_status s = flush(w);
   if (s != SURG_OK) return s;
-  uint64_t done = 0;
-  int e = surg__os_copy_range(fd, *off, w->sink->fd, *n, &done);
-  assert(done <= *n);
-  *off += done;
-  *n -= done;
-  if (e == 0) return SURG_OK;
+  int e = 0;
+  for (uint64_t done = 1; s == SURG_OK && e == 0 && done > 0 && *n > 0;) {
+    const uint64_t part = *n < KERNEL_PART ? *n : KERNEL_PART;
+    done = 0;
+    e = surg__os_copy_range(fd, *off, w->sink->fd, part, &done);
+    assert(done <= part);
+    *off += done;
+    *n -= done;
+    if (e == 0 && done > 0) s = tick(w, done);
+    if (done < part) break; /* the kernel cannot copy the rest */
+  }
+  if (e == 0) return s;
   return surg__error(w->rope->ctx, SURG_EIO, w->sink->path, "cannot write: %s", strerror(e));
 }
 

@@ -108,6 +108,7 @@ typedef struct surg__saver {
   surg__datafiles gather; /* data files whose tensors move to the new data file, sorted by
                            * address */
   unsigned depth;
+  uint32_t nodes;     /* nodes that were written since the start */
   surg_status status; /* first failure; never reset */
 } surg__saver;
 

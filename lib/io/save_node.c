@@ -250,7 +250,14 @@ static bool node_changed(const surg__saver *s, const surg_node *n) {
   return false;
 }
 
+#define TICK 256u /* nodes between two questions whether to cancel */
+
 void surg__save_node(surg__saver *s, uint32_t number, const surg_node *n) {
+  if (s->status != SURG_OK) return;
+  if (++s->nodes % TICK == 0 && surg__cancelled(s->ctx)) {
+    surg__save_fail(s, surg__error(s->ctx, SURG_ECANCELLED, s->where, "cancelled"));
+    return;
+  }
   if (!node_changed(s, n)) {
     surg__save_copy(s, number, n->src);
     return;

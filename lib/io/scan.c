@@ -109,10 +109,19 @@ static surg_status check_field(scan *s, const surg__field *f) {
   return charge(s, d->label == PROTOBUF_C_LABEL_REPEATED ? 8 : 0);
 }
 
+#define TICK 1024u /* fields between two calls of the user's callbacks */
+
+static surg_status tick(scan *s) {
+  if (!surg__tick(s->ctx, SURG_PHASE_READ, s->pos, s->src->size)) return SURG_OK;
+  return surg__error(s->ctx, SURG_ECANCELLED, s->src->name, "cancelled");
+}
+
 static surg_status run(scan *s) {
-  for (;;) {
+  for (uint64_t fields = 0;; fields++) {
+    surg_status status = fields % TICK ? SURG_OK : tick(s);
+    if (status != SURG_OK) return status;
     while (s->pos == s->stack[s->depth].end) {
-      if (s->depth == 0) return SURG_OK;
+      if (s->depth == 0) return tick(s);
       s->depth--;
     }
     surg__field f;
@@ -121,7 +130,7 @@ static surg_status run(scan *s) {
     int r = surg__wire_read(s->src, s->pos, s->stack[s->depth].end, &f, &next, &why);
     if (r != 1) return why ? bad(s, s->pos, why) : (surg_status)r;
     s->pos = next;
-    surg_status status = check_field(s, &f); /* entering a message sets pos */
+    status = check_field(s, &f); /* entering a message sets pos */
     if (status != SURG_OK) return status;
   }
 }

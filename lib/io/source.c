@@ -129,7 +129,7 @@ static surg_status spool(surg__source *s, int in, const surg_source *from) {
   surg_status status = SURG_OK;
   for (;;) {
     size_t got = 0;
-    if (surg__cancelled(s->ctx)) {
+    if (surg__tick(s->ctx, SURG_PHASE_READ, s->size, 0)) {
       status = surg__error(s->ctx, SURG_ECANCELLED, s->name, "cancelled");
       break;
     }

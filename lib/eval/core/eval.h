@@ -62,6 +62,9 @@ typedef struct surg_kctx {
   surg__kstatus (*call)(struct surg_kctx *k, surg_graph *g, const surg__array *inputs,
                         size_t n_inputs, surg__array *outputs, size_t n_outputs);
   void *machine;
+  /* Asked by surg__k_stopped; NULL: only the context is asked. */
+  surg_status (*late)(struct surg_kctx *k);
+  surg_status stopped; /* why the kernel must end; its results are not used */
 } surg_kctx;
 
 struct surg__taught_operator;
@@ -85,6 +88,9 @@ surg__kstatus surg__k_out(surg_kctx *k, uint32_t i, int dtype, const int64_t *di
 surg__kstatus surg__k_alias(surg_kctx *k, uint32_t i, uint32_t in, const int64_t *dims,
                             uint32_t rank);
 surg__kstatus surg__k_work(surg_kctx *k, uint64_t operations);
+/* Whether the kernel must end at once: the user cancels, or time is up. A kernel that computes for
+ * long asks between pieces of some ms and then returns anything. */
+bool surg__k_stopped(surg_kctx *k);
 /* Requests the work of nested loops: the product of their counts. */
 surg__kstatus surg__k_work_product(surg_kctx *k, const uint64_t *counts, size_t n);
 surg__kstatus surg__k_cannot(surg_kctx *k, const char *why);

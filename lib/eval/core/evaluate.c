@@ -236,6 +236,9 @@ static surg_status run_kernel(run *r) {
   if (s == SURG_OK) s = prepare_outputs(r);
   if (s != SURG_OK) return s;
   surg__kstatus done = kernel(&r->k);
+  if (r->k.stopped != SURG_OK)
+    return refuse(r, r->k.stopped,
+                  r->k.stopped == SURG_ELIMIT ? "the run exceeds its time limit" : "cancelled");
   if (done == SURG__K_OK) done = surg__k_overflow(&r->k);
   s = outcome(r, done);
   return s == SURG_OK ? check_results(r) : s;

@@ -308,6 +308,18 @@ static surg__kstatus call(surg_kctx *k, surg_graph *g, const surg__array *inputs
   }
 }
 
+/* SURG_OK, or why the run must end. */
+static surg_status late(const surg__machine *m) {
+  const surg__session *s = m->session;
+  if (s->deadline && surg__os_now_ns() > s->deadline) return SURG_ELIMIT;
+  if (surg__cancelled(m->ctx) || (s->cancel && s->cancel(s->cancel_user))) return SURG_ECANCELLED;
+  return SURG_OK;
+}
+
+static surg_status kernel_late(surg_kctx *k) {
+  return late(k->machine);
+}
+
 static surg_status compute(surg__machine *m, surg_node *n, surg__array *in, surg__array *out) {
   surg__session *session = m->session;
   size_t n_in = surg_node_input_count(n), n_out = surg_node_output_count(n);
@@ -321,6 +333,7 @@ static surg_status compute(surg__machine *m, surg_node *n, surg__array *in, surg
   k.seed = session->seed;
   k.call = call;
   k.machine = m;
+  k.late = kernel_late;
   s = surg__node_compute(n, &k, in, out);
   if (s != SURG_OK) surg__m_stop(m, s, k.why);
   if (!session->open) session->open = k.open;
@@ -371,12 +384,10 @@ static surg_status dispatch(surg__machine *m, surg_node *n) {
 
 static surg_status run_node(surg__machine *m, surg_node *n) {
   binding b;
-  if (m->session->deadline && surg__os_now_ns() > m->session->deadline)
-    return surg__m_stop(m, SURG_ELIMIT, "the run exceeds its time limit");
-  if (surg__cancelled(m->ctx) ||
-      (m->session->cancel && m->session->cancel(m->session->cancel_user)))
-    return surg__m_stop(m, SURG_ECANCELLED, "cancelled");
-  surg_status s = bind(m, n, &b);
+  surg_status s = late(m);
+  if (s == SURG_ELIMIT) return surg__m_stop(m, s, "the run exceeds its time limit");
+  if (s != SURG_OK) return surg__m_stop(m, s, "cancelled");
+  s = bind(m, n, &b);
   if (s == SURG_OK && m->session->before) s = m->session->before(m->session->user, n, m);
   if (s == SURG_OK) s = dispatch(m, n);
   unbind(m, &b);

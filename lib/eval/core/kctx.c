@@ -73,6 +73,14 @@ surg__kstatus surg__k_work(surg_kctx *k, uint64_t operations) {
   return SURG__K_OK;
 }
 
+bool surg__k_stopped(surg_kctx *k) {
+  if (k->stopped == SURG_OK)
+    k->stopped = k->late                   ? k->late(k)
+                 : surg__cancelled(k->ctx) ? SURG_ECANCELLED
+                                           : SURG_OK;
+  return k->stopped != SURG_OK;
+}
+
 surg__kstatus surg__k_list(surg_kctx *k, uint32_t i, int kind, surg__content elem, uint64_t count,
                            surg__array **items) {
   *items = NULL;

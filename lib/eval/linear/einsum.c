@@ -178,6 +178,8 @@ static void one_element(const einsum *e, uint64_t to, int64_t *index, int64_t *a
     surg__store_int(o->dtype, o->data, to, whole);
 }
 
+#define ASK 64 /* elements of the result between two questions whether to stop */
+
 static surg__kstatus compute(einsum *e) {
   surg_kctx *k = e->k;
   const surg__array *o = &k->out[0];
@@ -198,6 +200,7 @@ static surg__kstatus compute(einsum *e) {
     if (!e->data[i]) return SURG__K_NOMEM;
   }
   for (uint64_t to = 0; to < o->count; ++to) {
+    if (to % ASK == 0 && surg__k_stopped(k)) break;
     one_element(e, to, index, at);
     advance(e, 0, e->n_out, index, at);
   }

@@ -60,7 +60,7 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
   }
   size_t rows = (size_t)padded(least(m, BLOCK), kernel->height);
   size_t columns = (size_t)padded(least(n, BLOCK), kernel->width), depth = (size_t)least(d, BLOCK);
-  *r = (surg__gemm_room){.kernel = kernel};
+  *r = (surg__gemm_room){.kernel = kernel, .k = k};
   r->sums = surg__k_scratch(k, rows * BLOCK, sizeof *r->sums);
   if (!r->sums) return SURG__K_NOMEM;
   r->a = surg__k_scratch(k, rows * depth, sizeof *r->a);
@@ -108,6 +108,8 @@ static void store_block(const surg__gemm *g, const surg__gemm_room *r, bool exch
   }
 }
 
+#define ASK_DEPTH (8 * BLOCK) /* depth between two questions whether to stop */
+
 void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
   surg__gemm own = *given, *g = &own;
   /* With few columns most lanes of a vector would be idle: compute the transposed product. */
@@ -128,6 +130,7 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
       uint64_t columns = least(BLOCK, g->n - j);
       for (uint64_t x = 0; x < rows; ++x) memset(r->sums + x * BLOCK, 0, BLOCK * sizeof *r->sums);
       for (uint64_t k = 0; k < g->d; k += BLOCK) {
+        if (k % ASK_DEPTH == 0 && surg__k_stopped(r->k)) return;
         uint64_t depth = least(BLOCK, g->d - k);
         /* If the depth fits one block, the panels of the left operand are reused for all j. */
         if (j == 0 || g->d > BLOCK) {

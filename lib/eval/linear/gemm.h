@@ -47,12 +47,14 @@ surg__gemm_kind surg__gemm_kind_of(int dtype_a, int dtype_b);
 typedef struct surg__gemm_room {
   const struct surg__gemm_kernel *kernel;
   double *a, *b, *sums;
+  surg_kctx *k; /* asked whether to stop */
 } surg__gemm_room;
 
 /* Charges `count` products of m * n * d operations to the budget, and allocates buffers for
  * products of that size. */
 surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint64_t n, uint64_t d,
                               uint64_t count, surg__gemm_kind kind);
+/* Returns early, without results, if the kernel must end (surg__k_stopped). */
 void surg__gemm_run(const surg__gemm *g, const surg__gemm_room *r);
 
 /* A matrix in memory as an operand: element (line, depth) minus the zero point of its line. */

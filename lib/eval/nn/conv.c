@@ -193,6 +193,7 @@ static surg__kstatus convolve_planes(surg_kctx *k, const conv *c, target *t) {
   surg__depthwise d = {.channels = c->groups * c->out_channels, .multiplier = c->out_channels};
   uint64_t work;
   d.planes = c->batch * d.channels;
+  d.k = k;
   if (!surg__mul_u64(o->count, c->w.kernel_count, &work)) return SURG__K_BUDGET;
   SURG__K_TRY(surg__k_work(k, work));
   SURG__K_TRY(surg__im2col_init(k, &c->w, &d.windows));

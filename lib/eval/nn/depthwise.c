@@ -38,7 +38,7 @@ void surg__depthwise_run(const surg__depthwise *d, surg__gemm_store store, void 
   const surg__window *w = d->windows.w;
   uint64_t row = (uint64_t)w->out[w->n - 1];
   double acc[ROW];
-  for (uint64_t at = 0; at < w->out_count;) {
+  for (uint64_t at = 0; at < w->out_count && !surg__k_stopped(d->k);) {
     uint64_t left = row - at % row;
     uint32_t n = left < ROW ? (uint32_t)left : ROW;
     surg__im2col_place(&d->windows, at, n);

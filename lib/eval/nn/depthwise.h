@@ -6,6 +6,7 @@
 #include "eval/nn/im2col.h"
 
 typedef struct surg__depthwise {
+  surg_kctx *k; /* asked whether to stop */
   surg__im2col windows;
   const double *weight;    /* of all output channels */
   uint64_t planes;         /* batch size times output channels */

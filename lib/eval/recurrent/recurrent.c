@@ -104,7 +104,7 @@ static void run_sequence(const layer *l, uint64_t d, uint64_t b) {
     l->h[i] = l->h0 ? l->h0[state * n + i] : 0;
     l->c[i] = l->c0 ? l->c0[state * n + i] : 0;
   }
-  for (uint64_t s = 0; s < l->steps; ++s) {
+  for (uint64_t s = 0; s < l->steps && !surg__k_stopped(l->k); ++s) {
     uint64_t t = l->reverse && s < length ? length - 1 - s : s;
     uint64_t from = l->batch_first ? b * l->steps + t : t * l->batch + b;
     uint64_t to =
