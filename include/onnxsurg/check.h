@@ -64,7 +64,8 @@ typedef struct surg_checked_summary {
 
 /* Loads a file and calls `fn` for each finding of that, E001 among them: it cannot be read. What a
  * surg_load_options.policy of SURG_LOAD_CHECK reports as lines becomes findings, and is not
- * reported. SURG_OK whatever was found; `options` may be NULL. SURG_EUSAGE, SURG_ENOMEM. O(file) */
+ * reported. SURG_OK whatever was found; `options` may be NULL. SURG_EUSAGE, SURG_ENOMEM. Free *out
+ * with surg_checked_free. O(file) */
 SURG_EXPORT surg_status surg_check_file(surg_context *ctx, const char *path,
                                         const surg_check_options *options, surg_checked **out);
 /* The model as far as it could be built, borrowed; NULL: nothing of it. Nodes with an error have no
@@ -78,7 +79,7 @@ SURG_EXPORT surg_status surg_checked_look(surg_checked *c);
  * NULL): it runs. SURG_EUSAGE: the text is wrong, or there is no model. */
 SURG_EXPORT surg_status surg_checked_try(surg_checked *c, const char *pipeline, const char *where,
                                          const surg_run_options *options, bool *possible);
-/* Fills in what was found. */
+/* Fills in what was found. SURG_EUSAGE for NULL. */
 SURG_EXPORT surg_status surg_checked_get(const surg_checked *c, surg_checked_summary *out);
 /* Frees it with its model; NULL is allowed. */
 SURG_EXPORT void surg_checked_free(surg_checked *c);

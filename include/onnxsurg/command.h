@@ -59,7 +59,7 @@ SURG_EXPORT void surg_importer_free(surg_importer *im);
  * written; SURG_ELIMIT: cancelled before there was an answer. */
 SURG_EXPORT surg_status surg_importer_ask(surg_importer *im, surg_model *model, bool *accepted,
                                           const char **message);
-/* The same for a file that is there. */
+/* The same for a file that is there. Errors and ownership as of surg_importer_ask. */
 SURG_EXPORT surg_status surg_importer_ask_file(surg_importer *im, const char *path, bool *accepted,
                                                const char **message);
 

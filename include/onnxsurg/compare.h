@@ -98,11 +98,12 @@ typedef struct surg_compare_layer {
 
 /* Runs both models on the same inputs and compares outputs by name, else by position; the models
  * may be the same one. Graphs must be sorted. SURG_OK whatever the result; `options` may be NULL.
- * SURG_EUSAGE, SURG_EIO, SURG_EINVALID, reported: options, the log. SURG_ENOMEM. */
+ * SURG_EUSAGE, SURG_EIO, SURG_EINVALID, reported: options, the log. SURG_ENOMEM. Free *out with
+ * surg_compare_free. */
 SURG_EXPORT surg_status surg_compare(surg_model *a, surg_model *b,
                                      const surg_compare_options *options,
                                      surg_compare_report **out);
-/* Fills in the whole. */
+/* Fills in the whole. SURG_EUSAGE for NULL. */
 SURG_EXPORT surg_status surg_compare_get(const surg_compare_report *r, surg_compare_summary *out);
 /* Fills in output i. SURG_ENOTFOUND: there is none. */
 SURG_EXPORT surg_status surg_compare_output(const surg_compare_report *r, size_t i,

@@ -48,7 +48,8 @@ SURG_EXPORT surg_status surg_context_load_plugin(surg_context *ctx, const char *
 SURG_EXPORT void surg_context_isolate_plugins(surg_context *ctx, bool on);
 
 /* What code of a plugin the calling thread runs now: a `kind` ("pass", "operator", "init") with a
- * name. False: none. For messages about crashes; safe in signal handlers. */
+ * name. False: none. For messages about crashes; safe in signal handlers. The texts are those of
+ * the plugin and last as long as the process. */
 SURG_EXPORT bool surg_plugin_running(const char **plugin, const char **kind, const char **name);
 
 /* Number of passes of a registry (surg_context_passes): the built-in ones, then those of plugins.
@@ -58,7 +59,8 @@ SURG_EXPORT size_t surg_registry_pass_count(const surg_registry *r);
 SURG_EXPORT const surg_pass *surg_registry_pass(const surg_registry *r, size_t i);
 /* The pass of this name, or of this former name; NULL: there is none. */
 SURG_EXPORT const surg_pass *surg_registry_find(const surg_registry *r, const char *name);
-/* The name of the plugin that registered a pass; NULL: a built-in pass. */
+/* The name of the plugin that registered a pass; NULL: a built-in pass. Borrowed from the
+ * plugin. */
 SURG_EXPORT const char *surg_registry_plugin_of(const surg_registry *r, const surg_pass *pass);
 /* Fills in preset i. SURG_ENOTFOUND: there is none. */
 SURG_EXPORT surg_status surg_registry_preset(const surg_registry *r, size_t i, surg_preset *out);

@@ -83,10 +83,10 @@ typedef struct surg_diagnosis_summary {
  * operators, what the target objects to, what the message means. Writes nothing. SURG_OK whatever
  * is found; that the file cannot be read is reported, and the point `loads` is open. `options` may
  * be NULL. SURG_EUSAGE, SURG_ENOMEM, SURG_ELIMIT. Cost: a check, and with a target
- * surg_repair_assess. */
+ * surg_repair_assess. Free *out with surg_diagnosis_free. */
 SURG_EXPORT surg_status surg_doctor(surg_context *ctx, const char *path,
                                     const surg_doctor_options *options, surg_diagnosis **out);
-/* Fills in the whole. */
+/* Fills in the whole. SURG_EUSAGE for NULL. */
 SURG_EXPORT surg_status surg_diagnosis_get(const surg_diagnosis *d, surg_diagnosis_summary *out);
 /* Fills in point i. SURG_ENOTFOUND: there is none. */
 SURG_EXPORT surg_status surg_diagnosis_point(const surg_diagnosis *d, size_t i, surg_point *out);

@@ -19,15 +19,17 @@ typedef struct surg_array surg_array;
 
 /* A tensor of elements in native byte order, bool and types below a byte in one byte each. `data`
  * is copied; NULL: all zero. SURG_EUSAGE: no such type, a negative dimension, or a string type.
- * SURG_ENOMEM, SURG_ELIMIT. O(elements) */
+ * SURG_ENOMEM, SURG_ELIMIT. Free *out with surg_array_free. O(elements) */
 SURG_EXPORT surg_status surg_array_new(surg_context *ctx, int dtype, const int64_t *dims,
                                        size_t rank, const void *data, surg_array **out);
-/* A tensor of strings, which are copied. */
+/* A tensor of strings, which are copied. Free *out with surg_array_free. Errors as of
+ * surg_array_new. */
 SURG_EXPORT surg_status surg_array_new_strings(surg_context *ctx, const int64_t *dims, size_t rank,
                                                const surg_str *strings, surg_array **out);
-/* Reads a value from a file: .npy by its header, else the message for `type` (NULL: TensorProto).
- * uint16 becomes bfloat16 where `type` is bfloat16. Reported: SURG_EIO; SURG_EINVALID: not such a
- * file; SURG_EUNSUPPORTED: ONNX has no such element type. O(bytes) */
+/* Reads a value from a file: .npy by its header, else the message for `type` (NULL:
+ * TensorProto). uint16 becomes bfloat16 where `type` is bfloat16. Reported: SURG_EIO;
+ * SURG_EINVALID: not such a file; SURG_EUNSUPPORTED: ONNX has no such element type. Free *out
+ * with surg_array_free. O(bytes) */
 SURG_EXPORT surg_status surg_array_load(surg_context *ctx, const char *path, const surg_type *type,
                                         surg_array **out);
 /* How surg_array_save writes a value. */
@@ -100,12 +102,12 @@ typedef struct surg_engine_options {
 } surg_engine_options;
 
 /* An engine; `options` may be NULL. SURG_EUSAGE, reported: ONNX Runtime is not found, or is none.
- * The library stays loaded until the process ends. */
+ * The library stays loaded until the process ends. Free *out with surg_engine_free. */
 SURG_EXPORT surg_status surg_engine_new(surg_context *ctx, const surg_engine_options *options,
                                         surg_engine **out);
 /* Frees an engine; NULL is allowed. */
 SURG_EXPORT void surg_engine_free(surg_engine *e);
-/* "builtin" or "ort". */
+/* "builtin" or "ort". Static text. */
 SURG_EXPORT const char *surg_engine_name(const surg_engine *e);
 
 /* ---- inputs --------------------------------------------------------------------------------- */
@@ -133,7 +135,7 @@ typedef struct surg_inputs_options {
 } surg_inputs_options;
 
 /* Inputs of which none is given; `options` may be NULL. SURG_EUSAGE, reported: no input has a
- * dimension of that name. */
+ * dimension of that name. Free *out with surg_inputs_free. */
 SURG_EXPORT surg_status surg_inputs_new(surg_model *model, const surg_inputs_options *options,
                                         surg_inputs **out);
 /* Frees inputs; NULL is allowed. */
@@ -172,7 +174,7 @@ SURG_EXPORT surg_status surg_data_folder(const surg_model *model, const char *di
 typedef struct surg_session surg_session;
 
 /* A session; graphs of the model must be sorted. SURG_EINVALID, SURG_EUNSUPPORTED, reported: the
- * engine rejects the model. */
+ * engine rejects the model. Free *out with surg_session_free. */
 SURG_EXPORT surg_status surg_session_new(const surg_engine *e, surg_model *model,
                                          surg_session **out);
 /* Frees a session; NULL is allowed. */
@@ -192,7 +194,7 @@ typedef void (*surg_node_time_fn)(void *user, const surg_node *n, uint64_t ns);
 /* Sets what is called with the time of each node. */
 SURG_EXPORT void surg_session_watch(surg_session *s, surg_node_time_fn fn, void *user);
 /* A copy of a model whose outputs are its own, then all values that nodes of its main graph
- * compute; to free with surg_model_free. O(model) */
+ * compute; to free with surg_model_free. SURG_EUSAGE for NULL, SURG_ENOMEM. O(model) */
 SURG_EXPORT surg_status surg_model_all_outputs(const surg_model *model, surg_model **out);
 
 #ifdef __cplusplus

@@ -44,7 +44,7 @@ SURG_EXPORT void surg_messages_free(surg_messages *all);
 
 /* Calls `fn` for each known message in a text, in the order of the text, each once. `engine`
  * prefers the messages of a target or engine, by its name; NULL: any. *count (may be NULL): how
- * many. `fn` may be NULL. O(lines x entries) */
+ * many. `fn` may be NULL. SURG_EUSAGE for NULL, SURG_ENOMEM. O(lines x entries) */
 SURG_EXPORT surg_status surg_explain(const surg_messages *all, const char *text, size_t n,
                                      const char *engine, surg_explanation_fn fn, void *user,
                                      size_t *count);

@@ -43,9 +43,9 @@ typedef struct surg_stats_op_count {
   bool control;     /* it has subgraphs */
 } surg_stats_op_count;
 
-/* Counts a model. SURG_ENOMEM, SURG_ELIMIT. O(nodes + weights) */
+/* Counts a model. SURG_ENOMEM, SURG_ELIMIT. Free *out with surg_stats_free. O(nodes + weights) */
 SURG_EXPORT surg_status surg_stats_new(const surg_model *model, surg_stats **out);
-/* Fills in the sums. */
+/* Fills in the sums. SURG_EUSAGE for NULL. */
 SURG_EXPORT surg_status surg_stats_get(const surg_stats *s, surg_stats_summary *out);
 /* Fills in operator i, by decreasing count, then by name. SURG_ENOTFOUND: there is none. */
 SURG_EXPORT surg_status surg_stats_op(const surg_stats *s, size_t i, surg_stats_op_count *out);
@@ -105,9 +105,10 @@ typedef struct surg_info_data {
   bool absent; /* it cannot be read; bytes is 0 */
 } surg_info_data;
 
-/* Gathers the facts; infers types. SURG_EUSAGE, SURG_ENOMEM, SURG_ELIMIT. O(n log n) */
+/* Gathers the facts; infers types. SURG_EUSAGE, SURG_ENOMEM, SURG_ELIMIT. Free *out with
+ * surg_info_free. O(n log n) */
 SURG_EXPORT surg_status surg_info_new(surg_model *model, surg_info **out);
-/* Fills in the sums. */
+/* Fills in the sums. SURG_EUSAGE for NULL. */
 SURG_EXPORT surg_status surg_info_get(const surg_info *info, surg_info_summary *out);
 /* The counts of the model, borrowed. */
 SURG_EXPORT const surg_stats *surg_info_stats(const surg_info *info);

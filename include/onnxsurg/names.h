@@ -25,11 +25,11 @@ SURG_EXPORT surg_status surg_type_text(surg_context *ctx, const surg_type *type,
 SURG_EXPORT size_t surg_text_escape(const char *text, size_t n, size_t max, char *out, size_t room);
 /* Entry i of a list, or NULL. */
 typedef const char *(*surg_name_fn)(const void *list, size_t i);
-/* The name of a list of n that is most similar to a word, for "did you mean"; NULL: none is. O(n)
- */
+/* The name of a list of n that is most similar to a word, for "did you mean"; NULL: none is. The
+ * result is one that `at` returned. O(n) */
 SURG_EXPORT const char *surg_nearest_name(const char *word, const void *list, size_t n,
                                           surg_name_fn at);
-/* "exact", "ulp", "rounding", "approx" or "lossy"; NULL for other numbers. */
+/* "exact", "ulp", "rounding", "approx" or "lossy"; NULL for other numbers. Static text. */
 SURG_EXPORT const char *surg_exactness_name(surg_exactness e);
 /* The class of that name; false: there is none. */
 SURG_EXPORT bool surg_exactness_from_name(const char *name, surg_exactness *out);
@@ -37,7 +37,8 @@ SURG_EXPORT bool surg_exactness_from_name(const char *name, surg_exactness *out)
  * NUL-terminated, to free with surg_context_free_bytes. SURG_ENOMEM */
 SURG_EXPORT surg_status surg_pipeline_word(surg_context *ctx, const char *word, char **text);
 /* The name of a pair of a SURG_OPTION_PAIRS option as a pipeline spells it: as surg_pipeline_word,
- * after `OPTION.` where another option of the pass has this name. */
+ * after `OPTION.` where another option of the pass has this name. Free *text with
+ * surg_context_free_bytes. */
 SURG_EXPORT surg_status surg_pipeline_pair(surg_context *ctx, const surg_pass *pass,
                                            const char *option, const char *name, char **text);
 

@@ -86,4 +86,31 @@ typedef struct surg_operator {
                           surg_tensor *const *in, size_t n_in, surg_tensor **out, size_t n_out);
 } surg_operator;
 
+/* Elements that a decoder computes: those of a tensor whose external_data has an entry `format`. */
+typedef struct surg_encoded {
+  uint32_t size;      /* set by the library */
+  int32_t dtype;      /* surg_dtype */
+  const char *name;   /* of the tensor, may be "" */
+  const int64_t *dims;
+  size_t rank;
+  const surg_str *keys, *values; /* all entries of external_data, NUL-terminated */
+  size_t n_keys;
+  const void *bytes;  /* `n` bytes of the data file, from `offset` on */
+  uint64_t n;
+  void *out;          /* receives the elements, as in raw_data: little-endian, in order */
+  uint64_t room;      /* bytes that type and dims need; more must not be written */
+} surg_encoded;
+
+/* A decoder of external data. It must give the same result for the same arguments. */
+typedef struct surg_decoder {
+  uint32_t size;      /* sizeof(surg_decoder) */
+  const char *format; /* value of the entry `format`, such as "com.acme.aes" */
+  void *user;
+  /* Writes the elements to e->out and sets *written to the number of bytes that the decoded data
+   * has. Anything but e->room is an error of the model. Statuses other than SURG_OK, such as
+   * SURG_EINVALID for damaged data, fail the model. It may be called in any order, once for each
+   * tensor whose elements are needed. */
+  surg_status (*decode)(void *user, const surg_encoded *e, uint64_t *written);
+} surg_decoder;
+
 #endif

@@ -54,10 +54,11 @@ typedef struct surg_repair_result {
  * all. SURG_OK whatever was reached, see surg_repair_get. SURG_EINVALID, reported: the model is
  * invalid and cannot be mended within the consent. SURG_EUSAGE, reported: no input has a size of
  * that name, or the model cannot have it. SURG_ENOMEM, SURG_ELIMIT. Diagnostics of what is tried
- * are not reported. Cost: some 10 to 200 runs of passes on copies. */
+ * are not reported. Cost: some 10 to 200 runs of passes on copies. Free *out with
+ * surg_repair_free. */
 SURG_EXPORT surg_status surg_repair_find(const surg_model *model, const surg_target *target,
                                          const surg_repair_options *options, surg_repair **out);
-/* Fills in what was found. */
+/* Fills in what was found. SURG_EUSAGE for NULL. */
 SURG_EXPORT surg_status surg_repair_get(const surg_repair *r, surg_repair_result *out);
 /* The model as far as it could be repaired, borrowed; NULL after surg_repair_take. */
 SURG_EXPORT surg_model *surg_repair_model(const surg_repair *r);
@@ -118,16 +119,16 @@ typedef struct surg_until_step {
 /* Repairs the model of a file by asking an importer: its messages, then the objections of the
  * target, then what helps most often select what is tried. A change stays if the importer then
  * accepts the model or prints something new; at the end changes that are not needed are left out.
- * At most 400 questions. SURG_OK whatever was reached. SURG_EINVALID: the model is
- * invalid and cannot be mended within the consent. SURG_EUSAGE: the importer cannot be run, or a
- * size is unknown; SURG_EIO, SURG_ENOMEM, SURG_ELIMIT; reported. */
+ * At most 400 questions. SURG_OK whatever was reached. SURG_EINVALID: the model is invalid and
+ * cannot be mended within the consent. SURG_EUSAGE: the importer cannot be run, or a size is
+ * unknown; SURG_EIO, SURG_ENOMEM, SURG_ELIMIT; reported. Free *out with surg_until_free. */
 SURG_EXPORT surg_status surg_until_find(surg_importer *im, const char *path,
                                         const surg_until_options *options, surg_until **out);
-/* Fills in what was found. */
+/* Fills in what was found. SURG_EUSAGE for NULL. */
 SURG_EXPORT surg_status surg_until_get(const surg_until *u, surg_until_result *out);
 /* Fills in change i. SURG_ENOTFOUND: there is none. */
 SURG_EXPORT surg_status surg_until_change(const surg_until *u, size_t i, surg_until_step *out);
-/* Pipeline i of those that need more consent; NULL: there is none. */
+/* Pipeline i of those that need more consent; NULL: there is none. Borrowed. */
 SURG_EXPORT const char *surg_until_refused(const surg_until *u, size_t i);
 /* The model as far as it was repaired, borrowed. */
 SURG_EXPORT surg_model *surg_until_model(const surg_until *u);

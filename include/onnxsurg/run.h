@@ -15,7 +15,7 @@ typedef struct surg_pipeline surg_pipeline;
 
 /* Reads `fold{max-growth=1MiB},repeat{max=8}(simplify,prune)`; "" is a pipeline that does nothing.
  * `where` ("--pass", a file name) is the place in messages. SURG_EUSAGE, reported with the column:
- * the text is wrong, or a pass, option or value is unknown. */
+ * the text is wrong, or a pass, option or value is unknown. Free *out with surg_pipeline_free. */
 SURG_EXPORT surg_status surg_pipeline_parse(surg_context *ctx, const char *text, const char *where,
                                             surg_pipeline **out);
 /* Frees a pipeline; NULL is allowed. */
@@ -106,34 +106,37 @@ typedef struct surg_run_pass_summary {
 } surg_run_pass_summary;
 
 /* Runs a pipeline on a model, `fold{max-growth=1MiB},prune`. *model may become another handle.
- * After a failure of a pass it is freed and NULL (with dry_run it stays); after SURG_EUSAGE for the
- * text or the options it stays as it was. *report (may be NULL) is there after failures of passes
- * too. `options` may be NULL. SURG_EINVALID: a pass or the proof rejects the model. SURG_EPLUGIN,
- * SURG_EINTERNAL: a pass that broke the model. SURG_ELIMIT, SURG_ENOMEM, SURG_EIO. All are
- * reported. A pass must not call this. */
+ * After a failure of a pass it is freed and NULL (with dry_run it stays); after SURG_EUSAGE for
+ * the text or the options it stays as it was. *report (may be NULL) is there after failures of
+ * passes too. `options` may be NULL. SURG_EINVALID: a pass or the proof rejects the model.
+ * SURG_EPLUGIN, SURG_EINTERNAL: a pass that broke the model. SURG_ELIMIT, SURG_ENOMEM, SURG_EIO.
+ * All are reported. A pass must not call this. Free *report with surg_run_report_free. */
 SURG_EXPORT surg_status surg_run(surg_model **model, const char *pipeline,
                                  const surg_run_options *options, surg_run_report **report);
-/* The same with a pipeline that was parsed in the context of the model. */
+/* The same with a pipeline that was parsed in the context of the model. Errors and ownership as of
+ * surg_run; SURG_EUSAGE for a pipeline of another context. */
 SURG_EXPORT surg_status surg_pipeline_run(const surg_pipeline *p, surg_model **model,
                                           const surg_run_options *options,
                                           surg_run_report **report);
-/* Fills in what the run did as a whole. */
+/* Fills in what the run did as a whole. SURG_EUSAGE for NULL. */
 SURG_EXPORT surg_status surg_run_get(const surg_run_report *r, surg_run_summary *out);
 /* Fills in what pass i did, in the order of first runs. SURG_ENOTFOUND: there is none. */
 SURG_EXPORT surg_status surg_run_pass(const surg_run_report *r, size_t i,
                                       surg_run_pass_summary *out);
-/* Counter k of pass i: its name, and *n how much. NULL: there is none. */
+/* Counter k of pass i: its name, and *n how much. NULL: there is none. Valid as long as the
+ * report. */
 SURG_EXPORT const char *surg_run_counter(const surg_run_report *r, size_t i, size_t k, uint64_t *n);
-/* Note k of pass i, a located line; NULL: there is none. The first 1000 of a pass are kept. */
+/* Note k of pass i, a located line; NULL: there is none. The first 1000 of a pass are kept. Valid
+ * as long as the report. */
 SURG_EXPORT const char *surg_run_note(const surg_run_report *r, size_t i, size_t k);
 /* Request i that was not done, as a line to free with surg_context_free_bytes: `pass "map-op": the
  * model has no node of operator acme.Foo`. SURG_ENOTFOUND: there is none. */
 SURG_EXPORT surg_status surg_run_undone(const surg_run_report *r, size_t i, char **text);
 /* The report as one JSON object, or (`json` false) as lines for people; to free with
- * surg_context_free_bytes. */
+ * surg_context_free_bytes. SURG_EUSAGE for NULL, SURG_ENOMEM. */
 SURG_EXPORT surg_status surg_run_print(const surg_run_report *r, bool json, char **text);
 /* The lines of --stats (counters and notes of each pass) and --time-passes; to free with
- * surg_context_free_bytes. */
+ * surg_context_free_bytes. SURG_EUSAGE for NULL, SURG_ENOMEM. */
 SURG_EXPORT surg_status surg_run_lines(const surg_run_report *r, bool stats, bool time,
                                        char **text);
 /* Frees a report; NULL is allowed. */

@@ -63,7 +63,7 @@ SURG_EXPORT surg_status surg_schema_type_at(const surg_schema *s, size_t i, surg
 SURG_EXPORT surg_status surg_schema_types_text(surg_context *ctx, const surg_schema *s,
                                                const char *type, char **text, uint32_t *groups);
 /* The name of a group of element types ("floats"), and in *types its members, bit d for element
- * type d. NULL past the end. */
+ * type d. NULL past the end. Static text. */
 SURG_EXPORT const char *surg_schema_group(size_t g, uint32_t *types);
 
 /* The value of an attribute that is absent. */
@@ -85,11 +85,11 @@ SURG_EXPORT surg_status surg_schema_attr_default(const surg_schema *s, size_t i,
  * surg_context_free_bytes. SURG_ENOMEM */
 SURG_EXPORT surg_status surg_schema_default_text(surg_context *ctx, const surg_schema *s, size_t i,
                                                  char **text);
-/* "int", "floats", ...; NULL for other numbers. */
+/* "int", "floats", ...; NULL for other numbers. Static text. */
 SURG_EXPORT const char *surg_attr_kind_name(int32_t kind);
 
 /* The function body i of a version: ONNX text of a function, for models of *opset (may be NULL).
- * NULL past the end; bodies that depend on types are not listed. */
+ * NULL past the end; bodies that depend on types are not listed. Static text. */
 SURG_EXPORT const char *surg_schema_body_text(const surg_schema *s, size_t i, int64_t *opset);
 
 /* What changed in a version, a line each; "" if nothing but its description. `s` is not the first
@@ -101,7 +101,8 @@ SURG_EXPORT surg_status surg_schema_changes(surg_context *ctx, const surg_schema
  * SURG_ENOMEM */
 SURG_EXPORT surg_status surg_schema_step(surg_context *ctx, const surg_schema *s, bool down,
                                          bool *possible, char **text);
-/* What a version changes that its signature does not show; NULL: nothing that is known. */
+/* What a version changes that its signature does not show; NULL: nothing that is known. Static
+ * text. */
 SURG_EXPORT const char *surg_schema_step_note(const surg_schema *s);
 
 #ifdef __cplusplus

@@ -56,12 +56,13 @@ SURG_EXPORT const char *surg_target_name_at(size_t i);
 SURG_EXPORT const char *surg_context_target(const surg_context *ctx, size_t i);
 /* The target that a user means: the name of one that a plugin registered; a path with '/' or that
  * ends in ".target" is a file; else the name of a built-in target, an alias ("trt8.6"), a name
- * without version (the newest), or with a version between those that are known (the next lower one,
- * with a note). SURG_EUSAGE, reported: no such target, with the nearest name, or a file that is no
- * target; SURG_EIO: it cannot be read. O(size of the target) */
+ * without version (the newest), or with a version between those that are known (the next lower
+ * one, with a note). SURG_EUSAGE, reported: no such target, with the nearest name, or a file that
+ * is no target; SURG_EIO: it cannot be read. Free *out with surg_target_free. O(size of the
+ * target) */
 SURG_EXPORT surg_status surg_target_open(surg_context *ctx, const char *name, surg_target **out);
 /* A target from JSON text; `name` is used in messages. SURG_EUSAGE, reported with the line: the
- * text is no target. */
+ * text is no target. Free *out with surg_target_free. */
 SURG_EXPORT surg_status surg_target_parse(surg_context *ctx, const char *text, size_t n,
                                           const char *name, surg_target **out);
 /* Frees a target; NULL is allowed. */
@@ -73,8 +74,8 @@ SURG_EXPORT const char *surg_target_name(const surg_target *t);
 SURG_EXPORT const char *surg_target_title(const surg_target *t);
 /* Where its facts come from. Borrowed. */
 SURG_EXPORT const char *surg_target_source(const surg_target *t);
-/* The name of the target that runs the nodes this one does not, such as a CPU; NULL: there is none.
- */
+/* The name of the target that runs the nodes this one does not, such as a CPU; NULL: there is
+ * none. Borrowed. */
 SURG_EXPORT const char *surg_target_host(const surg_target *t);
 /* The opsets of a domain that it supports, from *low to *high; INT64_MIN, INT64_MAX: no limit.
  * False: it does not state them. */
@@ -122,7 +123,7 @@ typedef struct surg_target_operator {
   bool unsupported; /* no version or form is supported */
 } surg_target_operator;
 
-/* Fills in the whole. */
+/* Fills in the whole. SURG_EUSAGE for NULL. */
 SURG_EXPORT surg_status surg_target_get(const surg_target *t, surg_target_summary *out);
 /* Domain i of which it states opsets ("": the default one); NULL past the end. Borrowed. */
 SURG_EXPORT const char *surg_target_domain(const surg_target *t, size_t i);
@@ -159,7 +160,7 @@ SURG_EXPORT surg_status surg_target_finding(const surg_target *t, const char *co
 SURG_EXPORT surg_status surg_target_host_nodes(const surg_target *t, surg_model *model,
                                                surg_objection_fn fn, void *user, size_t *on_host,
                                                size_t *unknown, size_t *nodes);
-/* "supported", "unknown" or "unsupported"; NULL for other numbers. */
+/* "supported", "unknown" or "unsupported"; NULL for other numbers. Static text. */
 SURG_EXPORT const char *surg_verdict_name(surg_verdict v);
 
 #ifdef __cplusplus

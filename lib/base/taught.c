@@ -19,14 +19,17 @@ static void free_texts(surg_context *ctx, surg__taught_text *items, size_t from,
   }
 }
 
-void surg__taught_cut(surg_context *ctx, size_t operators, size_t targets, size_t messages) {
+void surg__taught_cut(surg_context *ctx, size_t operators, size_t targets, size_t messages,
+                      size_t decoders) {
   struct surg__taught *t = ctx->taught;
   if (!t) return;
   assert(operators <= t->operators.count);
+  assert(decoders <= t->decoders.count);
   assert(targets <= t->targets.count && messages <= t->messages.count);
   free_texts(ctx, t->targets.items, targets, t->targets.count);
   free_texts(ctx, t->messages.items, messages, t->messages.count);
   t->operators.count = operators;
+  t->decoders.count = decoders;
   t->targets.count = targets;
   t->messages.count = messages;
 }
@@ -39,6 +42,7 @@ void surg__taught_free(surg_context *ctx) {
   surg__vec_free(ctx, &t->targets);
   surg__vec_free(ctx, &t->messages);
   surg__vec_free(ctx, &t->operators);
+  surg__vec_free(ctx, &t->decoders);
   surg__free(ctx, t);
   ctx->taught = NULL;
 }
@@ -49,6 +53,16 @@ const surg__taught_operator *surg__taught_find(const surg_context *ctx, const ch
   for (size_t i = 0; t && i < t->operators.count; i++) {
     const surg__taught_operator *o = &t->operators.items[i];
     if (strcmp(o->op.domain, domain) == 0 && strcmp(o->op.op_type, op_type) == 0) return o;
+  }
+  return NULL;
+}
+
+const surg__taught_decoder *surg__taught_decoder_of(const surg_context *ctx, const char *format,
+                                                    size_t n) {
+  const struct surg__taught *t = ctx->taught;
+  for (size_t i = 0; t && i < t->decoders.count; i++) {
+    const char *own = t->decoders.items[i].decoder.format;
+    if (strlen(own) == n && memcmp(own, format, n) == 0) return &t->decoders.items[i];
   }
   return NULL;
 }

@@ -18,6 +18,7 @@ typedef struct request {
   uint64_t bytes;  /* size of its elements */
   surg_str location, offset, length;
   bool has_location, has_offset, has_length;
+  bool encoded; /* the elements are in a format: `length` is that of the encoded bytes */
   bool tolerated; /* report a warning instead of an error */
 } request;
 
@@ -84,7 +85,7 @@ static surg_status take_key(request *r, const surg__extkey *k) {
     if (*seen) return fail(r, SURG_EINVALID, "a key is repeated here");
     *slot = k->value;
     *seen = true;
-  } else if (!str_is(k->key, "checksum") && !str_is(k->key, "basepath")) {
+  } else if (!r->encoded && !str_is(k->key, "checksum") && !str_is(k->key, "basepath")) {
     warn(r, "has a key that is unknown");
   }
   return SURG_OK;
@@ -130,6 +131,10 @@ static surg_status find_range(const request *r, surg__span *range) {
     return fail(r, SURG_EINVALID, "the offset is no number of bytes");
   if (r->has_length && !number(r->length, &length))
     return fail(r, SURG_EINVALID, "the length is no number of bytes");
+  if (r->encoded) {
+    range->len = length;
+    return r->has_length ? SURG_OK : fail(r, SURG_EINVALID, "has a format and no length");
+  }
   if (length == 0 && r->bytes != 0) {
     warn(r, "length 0: the length that type and dims require is used");
   } else if (length != r->bytes) {
@@ -293,11 +298,18 @@ static surg_status find_file(const request *r, surg__datafile **out) {
   return status;
 }
 
+const surg_str *surg__external_format(const surg__extkey *keys, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (str_is(keys[i].key, "format")) return &keys[i].value;
+  return NULL;
+}
+
 surg_status surg__external_resolve(surg_model *m, uint64_t tensor, const surg__extkey *keys,
                                    size_t n, uint64_t bytes, surg__datafile **file,
                                    surg__span *range) {
   request r = {.m = m, .tensor = tensor, .bytes = bytes};
   assert(m->source);
+  r.encoded = surg__external_format(keys, n) != NULL;
   for (size_t i = 0; i < n; i++) {
     surg_status status = take_key(&r, &keys[i]);
     if (status != SURG_OK) return status;

@@ -55,6 +55,9 @@ surg_status surg__model_sound(surg_model *m);
 /* Re-evaluates which findings are cured. A node without an open finding gets its operator back. */
 surg_status surg__model_settle(surg_model *m);
 
+/* Warns if encoded weights were decoded and are not in the model any more (decoded.c). O(model) */
+void surg__decoded_warn(const surg_model *m);
+
 /* --- weights whose data are missing (lost.c) --- */
 /* Tensors of initializers and attributes whose data file is missing or too short. */
 typedef struct surg__lost {
@@ -98,6 +101,8 @@ surg_status surg__model_judge(surg_model *m, surg__judge_fn fn, void *user);
 typedef struct surg__extkey {
   surg_str key, value;
 } surg__extkey;
+/* The value of the entry `format`; NULL: the data file has the elements as they are. */
+const surg_str *surg__external_format(const surg__extkey *keys, size_t n);
 /* Resolves the external_data entries of a tensor of `bytes` bytes: checks every key, opens the
  * file (once per location) beneath the folder of the model and checks the range. `tensor` is the
  * byte offset that locates the tensor in messages. SURG_ENOTFOUND: the file is missing or too

@@ -209,6 +209,7 @@ surg_status surg__model_take_over(const surg_model *like, int fd, surg_model **o
     return surg__oom(ctx, like->source ? like->source->name : NULL);
   }
   m->trust_declared = like->trust_declared;
+  m->trust_bodies = like->trust_bodies;
   m->epoch = like->epoch + 1; /* edited since the user's file was read */
   surg_model_learn_weights(m, like);
   return SURG_OK;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
+#include "base/taught.h"
 #include "io/load.h"
 
 /* Numbers of the fields of TensorProto that contain elements. */
@@ -92,6 +93,7 @@ static bool is_key(const surg__extkey *k, const char *name) {
 static bool check_entries(surg__loader *L, const surg__field *f, const surg__extkey *keys, size_t n,
                           const surg_tensor *t, bool *wrong) {
   const char *location = "";
+  const bool format = surg__external_format(keys, n) != NULL;
   *wrong = false;
   for (size_t i = 0; i < n; i++)
     if (is_key(&keys[i], "location")) location = surg__qn(L->ctx, keys[i].value.p, keys[i].value.n);
@@ -104,8 +106,8 @@ static bool check_entries(surg__loader *L, const surg__field *f, const surg__ext
       if (!surg__load_bad(L, f->off, "E111", "external data %s: the location contains a backslash",
                           location))
         return false;
-    } else if (is_key(&keys[i], "length") && v.n && v.n < 20 && strspn(v.p, "0123456789") >= v.n &&
-               length && length != t->bytes) {
+    } else if (is_key(&keys[i], "length") && !format && v.n && v.n < 20 &&
+               strspn(v.p, "0123456789") >= v.n && length && length != t->bytes) {
       *wrong = true;
       if (!surg__load_bad(L, f->off, "E111",
                           "external data %s: length %llu where type and dims need %llu", location,
@@ -153,6 +155,36 @@ static const char *odd_key(surg__loader *L, const surg__extkey *keys, size_t n) 
   return NULL;
 }
 
+#define NO_DECODER "external data is in format %s, which has no decoder (--plugin)"
+
+/* The decoder of the tensor's format, if it has one. Without a decoder the tensor has no elements:
+ * an error of a strict load, otherwise a warning. False: loading has ended, or a finding. */
+static bool find_codec(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
+                       const surg__extkey *keys, surg_tensor *t) {
+  const size_t n = p->n_external_data;
+  const surg_str *format = surg__external_format(keys, n);
+  if (!format) return true;
+  const surg__taught_decoder *d = surg__taught_decoder_of(L->ctx, format->p, format->n);
+  if (!d) {
+    t->lost = true;
+    const char *name = surg__qn(L->ctx, format->p, format->n);
+    if (!L->m->absent) return surg__load_bad(L, f->off, "E111", NO_DECODER, name);
+    surg__load_warn(L, f->off, "E111", NO_DECODER, name);
+    return true;
+  }
+  surg_str *texts = surg__arena_array(&L->scratch, 2 * n + 1, sizeof *texts);
+  if (!texts) return surg__load_oom(L);
+  for (size_t i = 0; i < n; i++) texts[i] = keys[i].key, texts[n + i] = keys[i].value;
+  const surg__codec c = {.decoder = d->decoder,
+                         .plugin = d->plugin,
+                         .name = p->name ? p->name : "",
+                         .keys = texts,
+                         .values = texts + n,
+                         .n = (uint32_t)n};
+  t->codec = surg__codec_copy(L->m, &c);
+  return t->codec || surg__load_oom(L);
+}
+
 static bool read_external(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
                           const payload *data, surg_tensor *t) {
   if (t->dtype == SURG_STRING)
@@ -166,6 +198,11 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   t->lost = wrong;
   t->odd_key = odd_key(L, keys, p->n_external_data);
   if (wrong) return true;
+  if (!find_codec(L, f, p, keys, t)) return false;
+  if (t->lost) {
+    t->view = SURG__VIEW_ABSENT;
+    return true;
+  }
   t->view = t->bytes ? SURG__VIEW_EXTERNAL : SURG__VIEW_EMPTY;
   const uint32_t warned = L->ctx->warnings;
   surg_status s =
@@ -179,6 +216,7 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   if (!L->m->absent || fatal) return surg__load_found(L, s);
   t->view = SURG__VIEW_ABSENT;
   t->file = NULL;
+  t->codec = NULL;
   t->lost = true;
   t->missing = s == SURG_ENOTFOUND;
   if (L->lenient && L->ctx->warnings != warned) { /* a message was printed: once per file */

@@ -164,8 +164,9 @@ static surg_status put_typed(writer *w, const surg_tensor *t) {
 
 static surg_status put_tensor(writer *w, const surg_tensor *t) {
   if (t->view == SURG__VIEW_RAW) return put_source(w, t->data.off, t->data.len);
-  if (t->view == SURG__VIEW_EXTERNAL) return put_file(w, t->file, t->data.off, t->data.len);
-  if (t->view == SURG__VIEW_TYPED) return put_typed(w, t);
+  if (t->view == SURG__VIEW_EXTERNAL && !t->codec)
+    return put_file(w, t->file, t->data.off, t->data.len);
+  if (t->view == SURG__VIEW_TYPED || t->codec) return put_typed(w, t);
   assert(t->view == SURG__VIEW_OWNED);
   if (t->blob->p) {
     assert(t->bytes <= t->blob->n);

@@ -339,8 +339,8 @@ static surg_status save_to_stream(surg_model *m, const char *path, const surg_sa
   return r;
 }
 
-surg_status surg_model_save(surg_model *model, const char *path, const surg_save_options *options) {
-  if (!model || !path) return SURG_EUSAGE;
+static surg_status save_path(surg_model *model, const char *path,
+                             const surg_save_options *options) {
   surg_status r = surg_model_status(model);
   if (r != SURG_OK) return r;
   surg_save_options o = {.size = sizeof o};
@@ -360,6 +360,13 @@ surg_status surg_model_save(surg_model *model, const char *path, const surg_save
   }
   if (ends_with(path, ".onnxtxt")) return save_text_file(model, path, o.no_fsync);
   return save_file(model, path, &o);
+}
+
+surg_status surg_model_save(surg_model *model, const char *path, const surg_save_options *options) {
+  if (!model || !path) return SURG_EUSAGE;
+  const surg_status s = save_path(model, path, options);
+  if (s == SURG_OK) surg__decoded_warn(model);
+  return s;
 }
 
 surg_status surg_model_save_memory(surg_model *model, void **bytes, size_t *n) {
@@ -382,6 +389,7 @@ surg_status surg_model_save_memory(surg_model *model, void **bytes, size_t *n) {
   if (r == SURG_OK) {
     *bytes = p;
     *n = (size_t)s.rope.total;
+    surg__decoded_warn(model);
   } else {
     surg__free(model->ctx, p);
   }
@@ -403,6 +411,7 @@ surg_status surg_model_save_sink(surg_model *model, const surg_sink *sink) {
   if (r == SURG_OK && s.rope.total > SURG_LIMIT_OUTPUT_BYTES) r = too_large(&s);
   if (r == SURG_OK)
     r = surg__rope_write(&s.rope, &(surg__sink){.path = s.where, .fd = -1, .callback = &to});
+  if (r == SURG_OK) surg__decoded_warn(model);
   saver_free(&s);
   return r;
 }

@@ -28,14 +28,27 @@ static void put_number_entry(surg__saver *s, const char *key, uint64_t v) {
   surg__save_entry(s, TENSOR_EXTERNAL, key, text);
 }
 
+/* Writes the entries of encoded data that are not about its place. */
+static void put_format(surg__saver *s, const surg_tensor *t) {
+  const surg__codec *c = t->codec;
+  for (uint32_t i = 0; c && i < c->n; i++)
+    if (strcmp(c->keys[i].p, "location") != 0 && strcmp(c->keys[i].p, "offset") != 0 &&
+        strcmp(c->keys[i].p, "length") != 0)
+      surg__save_entry(s, TENSOR_EXTERNAL, c->keys[i].p, c->values[i].p);
+}
+
 static void put_placed(surg__saver *s, const surg_tensor *t) {
   uint64_t align = t->bytes >= LARGE_TENSOR ? ALIGN_LARGE : ALIGN_SMALL;
   surg__rope_zero(&s->data, (align - s->data.total % align) % align);
   uint64_t off = s->data.total;
-  surg__rope_tensor(&s->data, t);
+  if (t->codec) /* encoded bytes move as they are */
+    surg__rope_file(&s->data, t->file, t->data.off, t->data.len);
+  else
+    surg__rope_tensor(&s->data, t);
   surg__save_entry(s, TENSOR_EXTERNAL, "location", s->placing.location);
   put_number_entry(s, "offset", off);
-  put_number_entry(s, "length", t->bytes);
+  put_number_entry(s, "length", t->codec ? t->data.len : t->bytes);
+  put_format(s, t);
   surg__rope_varint(&s->rope, TENSOR_LOCATION, 1);
 }
 
@@ -68,7 +81,8 @@ static void put_as_written(surg__saver *s, surg__span msg) {
 static void put_location(surg__saver *s, const surg_tensor *t) {
   surg__save_entry(s, TENSOR_EXTERNAL, "location", t->file->location);
   put_number_entry(s, "offset", t->data.off);
-  put_number_entry(s, "length", t->bytes);
+  put_number_entry(s, "length", t->codec ? t->data.len : t->bytes);
+  put_format(s, t);
   surg__rope_varint(&s->rope, TENSOR_LOCATION, 1);
 }
 

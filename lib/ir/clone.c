@@ -140,6 +140,8 @@ static bool copy_tensor(cloner *c, const surg_tensor *t, surg_tensor **out) {
   n->model = c->to;
   n->dims = surg__copy(c->to, t->dims, t->rank, sizeof *t->dims);
   if (!n->dims) return false;
+  if (t->codec) n->codec = surg__codec_copy(c->to, t->codec);
+  if (t->codec && !n->codec) return surg__failed(c->to) != NULL;
   if (t->strings && !copy_strings(c, t->strings, t->count, &n->strings)) return false;
   *out = n;
   return true;
@@ -451,6 +453,7 @@ static bool copy_header(cloner *c) {
   m->fresh = f->fresh;
   m->inferred_epoch = f->inferred_epoch;
   m->trust_declared = f->trust_declared;
+  m->decoded = f->decoded;
   m->absent = f->absent;
   m->lenient = f->lenient;
   m->read_epoch = f->read_epoch;

@@ -115,6 +115,15 @@ typedef struct surg__about {
   const char *const *keys, *const *values; /* all entries of metadata_props */
 } surg__about;
 
+/* How a plugin decodes the elements of a tensor. Immutable, in the arena of the model. */
+typedef struct surg__codec {
+  surg_decoder decoder;
+  const char *plugin;            /* for messages; NULL: the program registered it */
+  const char *name;              /* of the tensor */
+  const surg_str *keys, *values; /* the entries of external_data, interned */
+  uint32_t n;
+} surg__codec;
+
 typedef enum surg__view {
   SURG__VIEW_EMPTY = 0, /* no elements */
   SURG__VIEW_RAW,       /* raw_data in the source */
@@ -154,6 +163,7 @@ struct surg_tensor {
   bool shapeless;  /* lenient load: dims and dtype in the file are invalid and not used */
   surg__datafile *file;
   surg__blob *blob;
+  const surg__codec *codec; /* with VIEW_EXTERNAL: `data` is encoded; else NULL */
   const surg_str *strings;
 };
 
@@ -446,6 +456,7 @@ struct surg_model {
   uint32_t opsets_gen;
   uint64_t epoch, fresh;
   bool trust_bodies;         /* inputs of loop bodies have the shapes that they declare */
+  uint32_t decoded;          /* tensors whose elements a decoder computed */
   bool trust_declared;       /* use declared types where inference finds none */
   uint32_t
       values_changed; /* incremented by rewrites that change results: voids cached ranges */
@@ -502,6 +513,8 @@ surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, s
 void surg__use_link(surg_use *u, surg_value *v);
 void surg__use_unlink(surg_use *u);
 
+/* A copy of a codec in the arena of m; its strings may be in any memory. NULL: out of memory. */
+const surg__codec *surg__codec_copy(surg_model *m, const surg__codec *from);
 /* Copies what the user assumes about sizes and, by name, about values of the main graph. False: out
  * of memory. */
 bool surg__assumptions_copy(surg_model *m, const surg_model *like);

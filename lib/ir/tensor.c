@@ -118,14 +118,15 @@ bool surg_tensor_is_sparse(const surg_tensor *t) {
 
 /* --- reading --- */
 
-/* Reads part of a typed list: decodes the list once into a blob, which is kept. */
+/* Reads part of a typed list, or of encoded external data: decodes all of it once into a blob that
+ * is kept. */
 static surg_status typed_part(const surg_tensor *t, uint64_t offset, void *out, size_t n) {
-  assert(t->view == SURG__VIEW_TYPED && t->dtype != SURG_STRING);
+  assert((t->view == SURG__VIEW_TYPED || t->codec) && t->dtype != SURG_STRING);
   surg_tensor *cache = (surg_tensor *)(uintptr_t)t;
   if (!t->blob) {
     surg__blob *b = surg__blob_new(t->model, t->bytes);
     if (!b) return t->model->status;
-    surg_status s = surg__typed_to_blob(t, b);
+    surg_status s = t->codec ? surg__codec_to_blob(t, b) : surg__typed_to_blob(t, b);
     /* The model owns the blob; the tensor refers to it only if decoding succeeded. */
     if (s != SURG_OK) return s;
     cache->blob = b;
@@ -155,7 +156,8 @@ surg_status surg_tensor_read(const surg_tensor *t, uint64_t offset, void *out, s
   switch (t->view) {
     case SURG__VIEW_RAW: return surg__source_read(m->source, t->data.off + offset, out, bytes);
     case SURG__VIEW_OWNED: return surg__blob_read(t->blob, offset, out, bytes);
-    case SURG__VIEW_EXTERNAL: return external_part(t, offset, out, bytes);
+    case SURG__VIEW_EXTERNAL:
+      return t->codec ? typed_part(t, offset, out, bytes) : external_part(t, offset, out, bytes);
     case SURG__VIEW_TYPED:
       if (!t->blob && bytes == t->bytes) return surg__typed_read(t, out);
       return typed_part(t, offset, out, bytes);
@@ -222,7 +224,7 @@ surg_status surg_tensor_file(const surg_tensor *t, char *path, size_t room, uint
   const surg__source *s = t->model->source;
   const bool external = t->view == SURG__VIEW_EXTERNAL;
   if ((!external && t->view != SURG__VIEW_RAW) || !s->path) return SURG_EUNSUPPORTED;
-  if (!external && s->elsewhere) return SURG_EUNSUPPORTED;
+  if ((!external && s->elsewhere) || t->codec) return SURG_EUNSUPPORTED;
   if (offset) *offset = t->data.off;
   if (bytes) *bytes = t->bytes;
   if (!external) return put_path(path, room, NULL, s->path);

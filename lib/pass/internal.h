@@ -92,7 +92,8 @@ typedef struct surg__word {
 /* --- teach.c --- */
 /* What a registry and its context know, to take back what a plugin registered that fails. */
 typedef struct surg__lesson {
-  size_t passes, presets, owned_presets, extensions, operators, targets, messages, rules, schemas;
+  size_t passes, presets, owned_presets, extensions, operators, targets, messages, rules, schemas,
+      decoders;
 } surg__lesson;
 surg__lesson surg__lesson_begin(const surg_registry *r);
 void surg__lesson_undo(surg_registry *r, const surg__lesson *before);

@@ -178,6 +178,29 @@ surg_status surg_registry_add_operator(surg_registry *r, const surg_operator *op
   return fault ? refuse(r, "operator", one.op.op_type, fault) : SURG_OK;
 }
 
+/* --- decoders --- */
+
+/* Size of the struct of version 0.9. */
+#define DECODER_SIZE (offsetof(surg_decoder, decode) + sizeof(void (*)(void)))
+
+surg_status surg_registry_add_decoder(surg_registry *r, const surg_decoder *decoder) {
+  surg__taught_decoder one = {0};
+  if (!r) return SURG_EUSAGE;
+  if (!decoder || decoder->size < DECODER_SIZE)
+    return refuse(r, "decoder", NULL, "its struct is too small");
+  surg__struct_in(&one.decoder, sizeof one.decoder, decoder);
+  one.decoder.size = sizeof one.decoder;
+  one.plugin = r->origin;
+  const char *format = one.decoder.format, *fault = NULL;
+  if (!format || !*format) return refuse(r, "decoder", NULL, "it has no format");
+  if (!one.decoder.decode) fault = "it has no function";
+  if (!fault && surg__taught_decoder_of(r->ctx, format, strlen(format)))
+    fault = "the format has a decoder";
+  struct surg__taught *t = fault ? NULL : surg__taught(r->ctx);
+  if (!fault && (!t || !surg__vec_push(r->ctx, &t->decoders, one))) fault = surg__opt_nomem;
+  return fault ? refuse(r, "decoder", format, fault) : SURG_OK;
+}
+
 /* --- taking back --- */
 
 /* Removes rules so that at most `keep` remain; returns their number. */
@@ -194,6 +217,7 @@ surg__lesson surg__lesson_begin(const surg_registry *r) {
                         .operators = t ? t->operators.count : 0,
                         .targets = t ? t->targets.count : 0,
                         .messages = t ? t->messages.count : 0,
+                        .decoders = t ? t->decoders.count : 0,
                         .rules = rules_cut(r->ctx, SIZE_MAX),
                         .schemas = surg__customs_count(r->ctx)};
 }
@@ -207,7 +231,8 @@ void surg__lesson_undo(surg_registry *r, const surg__lesson *before) {
   r->presets.count = before->presets;
   r->owned_presets.count = before->owned_presets;
   r->extensions.count = before->extensions;
-  surg__taught_cut(r->ctx, before->operators, before->targets, before->messages);
+  surg__taught_cut(r->ctx, before->operators, before->targets, before->messages,
+                   before->decoders);
   rules_cut(r->ctx, before->rules);
   surg__customs_cut(r->ctx, before->schemas);
 }

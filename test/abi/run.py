@@ -12,6 +12,7 @@ import pathlib
 import re
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -211,6 +212,14 @@ APART = [
     ('model:GARBAGE', BAD_PASS + 'sent an invalid result'),
     ('model:HOLD', BAD_PASS + 'aborted .*'),
 ]
+DECODER = r'in\.onnxtxt: error: decoder "bad" of plugin "bad": tensor "w": '
+DECODERS = [
+    ('SHORT', RUN, DECODER + '15 bytes were decoded; type and dims need 16'),
+    ('LONG', RUN, DECODER + r'\d+ bytes were decoded; type and dims need 16'),
+    ('PAST_END', RUN, DECODER + 'wrote past the end of its output'),
+    ('FAILS', 1, DECODER + r'cannot be decoded \(invalid model\)'),
+    ('CRASH', RUN, r'onnxsurg: error: decoder "bad" of plugin "bad" aborted .*' + END),
+]
 TIMED_OUT = r'in\.onnxtxt: error: out of time in pass "bad" \(--timeout\)'
 
 
@@ -404,6 +413,61 @@ class Runner:
             self.expect('plugin ' + path, got, 2,
                         re.escape(path) + ': error: cannot load plugin: ' + why)
 
+    def decoder(self, folder):
+        """Weights in a format of a plugin are read, stay as they are, move, and change."""
+        self.build(pathlib.Path(self.options.source) / 'examples/plugin/decoder.c', 'decoder.so')
+        own = ('--plugin', './decoder.so')
+        plain = struct.pack('<4f', 1, -2, 3, -4)
+        encoded = bytes(b ^ 90 for b in plain)
+        (self.folder / 'w.bin').write_bytes(b'....' + encoded)
+        model = '<ir_version: 8, opset_import: ["" : 17]>\n' \
+                'g (float[4] x) => (float[4] y) <float[4] w = ["location": "w.bin", "offset": "4", ' \
+                '"length": "16", "format": "%s", "key": "90"]> {\n  %s\n}\n'
+        mul = 'y = Mul (x, w)'
+        (self.folder / 'in.onnxtxt').write_text(model % ('com.acme.xor', mul))
+        got = self.run('run', *own, '--fill', 'ones', 'in.onnxtxt')
+        self.same('decoded', (got.stdout, got.stderr), ('y: float[4] {1, -2, 3, -4}\n', ''))
+        got = self.run('run', '--fill', 'ones', 'in.onnxtxt')
+        self.same('no decoder', got.returncode, 1)
+        if 'format "com.acme.xor", which has no decoder (--plugin)' not in got.stderr:
+            self.same('no decoder', got.stderr, '')
+        # Saving keeps the reference and the bytes, without the plugin too.
+        (self.folder / 'sub').mkdir()
+        for more in (own, ()):
+            for out in ('out.onnx', 'sub/out.onnx'):
+                shutil.rmtree(self.folder / 'sub')
+                (self.folder / 'sub').mkdir()
+                got = self.run(*more, '--quiet', '--pass', 'prune', '--record', 'in.onnxtxt', out)
+                self.same('keeps ' + out, (got.returncode, got.stderr), (0, ''))
+                if more:
+                    got = self.run('run', *own, '--fill', 'ones', out)
+                    self.same('kept ' + out, got.stdout, 'y: float[4] {1, -2, 3, -4}\n')
+        # A data file of an odd name is not copied: its tensors move, encoded.
+        shutil.copy(self.folder / 'w.bin', self.folder / 'Makefile')
+        (self.folder / 'odd.onnxtxt').write_text(
+            (model % ('com.acme.xor', mul)).replace('w.bin', 'Makefile'))
+        got = self.run(*own, '--pass', 'prune', 'odd.onnxtxt', 'sub/out.onnx')
+        self.expect('moves', got, 0, '')
+        moved = (self.folder / 'sub/out.onnx.data').read_bytes()
+        self.same('moved bytes', moved[:16], encoded)
+        got = self.run('run', *own, '--fill', 'ones', 'sub/out.onnx')
+        self.same('moved', got.stdout, 'y: float[4] {1, -2, 3, -4}\n')
+        # What is computed from it is plain, and reported.
+        (self.folder / 'in.onnxtxt').write_text(
+            model % ('com.acme.xor', 'n = Neg (w)  y = Mul (x, n)'))
+        got = self.run(*own, '--pass', 'fold,prune', 'in.onnxtxt', 'out.onnx')
+        self.expect('changes', got, 0, r'in\.onnxtxt: warning: 1 tensor was decoded and changed: '
+                    'what was computed from it is written without the format')
+        got = self.run('run', '--fill', 'ones', 'out.onnx')
+        self.same('changed', got.stdout, 'y: float[4] {-1, 2, -3, 4}\n')
+        (self.folder / 'in.onnxtxt').write_text(model % ('bad', 'n = Neg (w)  y = Mul (x, n)'))
+        for fault, code, line in DECODERS:
+            if self.sanitized and END in line:
+                continue
+            so = self.compiled(folder, 'decoder:' + fault)
+            got = self.run('--plugin', so, '--pass', 'fold', 'in.onnxtxt', 'out.onnx')
+            self.expect('decoder ' + fault, got, code, line)
+
     def apart(self, folder):
         """Passes in child processes: the same results, and faults that end only the child."""
         (self.folder / 'in.onnxtxt').write_text(MODEL)
@@ -473,6 +537,7 @@ class Runner:
         return so
 
     def bad(self, folder):
+        (self.folder / 'in.onnxtxt').write_text(MODEL)
         for name, code, line in BAD:
             if name == 'throw' and not self.cxx[0]:
                 print('SKIP %s: there is no C++ compiler' % name)
@@ -484,7 +549,7 @@ class Runner:
             got = self.run('--plugin', so, '--pass', '' if code == LOAD or name == 'init_crash' else 'bad', 'in.onnxtxt',
                            'out.onnx')
             self.expect(name, got, code, line.replace('{so}', re.escape(so)))
-        known = {name.partition(':')[0] for name, _, _ in BAD}
+        known = {name.partition(':')[0] for name, _, _ in BAD} | {'decoder'}
         for source in folder.glob('bad_*.c*'):
             if source.stem[4:] not in known:
                 self.failed += 1
@@ -505,6 +570,7 @@ def main():
         runner.operator()
         runner.statistics()
         runner.teach(pathlib.Path(__file__).parent)
+        runner.decoder(pathlib.Path(__file__).parent)
         runner.proof()
         runner.no_file()
         runner.bad(pathlib.Path(__file__).parent)

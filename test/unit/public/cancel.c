@@ -145,7 +145,7 @@ START_TEST(phases) {
   ck_assert(!h.backwards);
   ck_assert_uint_gt(h.calls[SURG_PHASE_READ], 2);
   ck_assert_uint_gt(h.calls[SURG_PHASE_BUILD], 4);
-  ck_assert_uint_gt(h.calls[SURG_PHASE_WRITE], 4);
+  ck_assert_uint_ge(h.calls[SURG_PHASE_WRITE], 2);
   ck_assert_uint_ge(h.finished[SURG_PHASE_READ], 1);
   ck_assert_uint_ge(h.finished[SURG_PHASE_BUILD], 1);
   ck_assert_uint_eq(h.finished[SURG_PHASE_WRITE], 2); /* data file, model */

@@ -61,6 +61,13 @@ static const surg_pass apart = {.size = sizeof apart,
                                 .option_count = 1,
                                 .changes_interface = true,
                                 .run = run_apart};
+static surg_status decode(void *user, const surg_encoded *e, uint64_t *written) {
+  (void)user, (void)e;
+  *written = 0;
+  return SURG_EINVALID;
+}
+static const surg_decoder decoder = {.size = sizeof decoder, .format = "own", .decode = decode};
+
 static const surg_preset preset = {sizeof(surg_preset), "own", "own-pass", "one pass"};
 static const surg_operator op = {
     .size = sizeof op, .domain = "own", .op_type = "Known", .evaluate = no_kernel};
@@ -73,6 +80,7 @@ static surg_status init(surg_registry *r) {
   if (!s) s = surg_registry_add_rules(r, rules, strlen(rules), "own.rules");
   if (!s) s = surg_registry_add_schemas(r, schema, strlen(schema), "own.schema");
   if (!s) s = surg_registry_add_operator(r, &op);
+  if (!s) s = surg_registry_add_decoder(r, &decoder);
   if (!s) s = surg_registry_add_target(r, target, strlen(target), "own.target");
   if (!s) s = surg_registry_add_messages(r, messages, strlen(messages), "own.messages");
   return s ? s : getenv("OWN_PLUGIN_FAILS") ? SURG_EUNSUPPORTED : SURG_OK;
