@@ -223,7 +223,7 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
   *done = 0;
   SURG_SYS_FAULT(EIO);
   if (in_off > INT64_MAX) return EOVERFLOW;
-#ifdef __EMSCRIPTEN__
+#if defined(__EMSCRIPTEN__) || !defined(__linux__)
   (void)in, (void)out, (void)n; /* no such call: the caller copies with reads and writes */
   return 0;
 #else
@@ -293,7 +293,7 @@ void surg__os_release(void *p, size_t n) {
 
 /* Fills up to n random bytes; returns their number, or -1. */
 static ssize_t random_bytes(void *p, size_t n) {
-#ifdef __EMSCRIPTEN__
+#if defined(__EMSCRIPTEN__) || !defined(__linux__)
   const size_t most = 256; /* the most that getentropy accepts */
   if (n > most) n = most;
   return getentropy(p, n) == 0 ? (ssize_t)n : -1;

@@ -41,7 +41,7 @@ static int create_named(const char *dir, int *fd, char **name) {
   return EEXIST;
 }
 
-#ifdef __EMSCRIPTEN__
+#if defined(__EMSCRIPTEN__) || !defined(O_TMPFILE)
 /* Files without a name are not available here. */
 static int create_unnamed(const char *dir, int flags, unsigned mode) {
   (void)dir, (void)flags, (void)mode;
