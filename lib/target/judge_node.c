@@ -171,6 +171,20 @@ static void judge_custom(surg__judge *j, const char *domain) {
                        j->t->custom == SURG__YES ? ": it must be registered with the engine" : "");
 }
 
+/* Reports an operator that the engine does not have. */
+static void judge_absent(surg__judge *j, const char *domain) {
+  const char *name = surg_node_op_type(j->n);
+  surg__buf b;
+  surg__buf_init(&b, j->t->ctx);
+  surg__buf_escape(&b, domain, strlen(domain), SURG_LIMIT_NAME_PRINT);
+  if (domain[0]) surg__buf_putc(&b, '.');
+  surg__buf_escape(&b, name, strlen(name), SURG_LIMIT_NAME_PRINT);
+  surg__buf_putc(&b, 0);
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "%.80s has no operator %s", j->t->name,
+                     b.failed ? "of this name" : b.p);
+  surg__buf_free(&b);
+}
+
 static void judge_stranger(surg__judge *j, const char *domain) {
   if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION)
     judge_function(j, domain);
@@ -179,7 +193,7 @@ static void judge_stranger(surg__judge *j, const char *domain) {
   else if (!speaks_of_domain(j, domain))
     judge_custom(j, domain);
   else if (j->t->rest_refused)
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL, "there is no such operator");
+    judge_absent(j, domain);
   else
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_OP, NULL, "support for the operator is unknown");
 }
