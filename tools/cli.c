@@ -128,6 +128,25 @@ surg_status cli_load(surg_context *ctx, const cli_common *common, const char *pa
   return s;
 }
 
+/* Whether weights are in data files that are missing or too short. */
+static bool lacks_data(surg_model *m) {
+  const size_t n = surg_model_finding_count(m);
+  for (size_t i = 0; i < n; i++) {
+    surg_finding f = {.size = sizeof f};
+    if (surg_model_finding(m, i, &f) && !f.cured && strcmp(f.code, "E111") == 0) return true;
+  }
+  return false;
+}
+
+surg_status cli_load_whole(surg_context *ctx, const cli_common *common, const char *path,
+                           surg_model **out) {
+  surg_status s = cli_load(ctx, common, path, out);
+  if (s != SURG_OK || !lacks_data(*out)) return s;
+  surg_model_free(*out);
+  *out = NULL;
+  return surg_model_load(ctx, path, &common->load, out); /* reports the first file as an error */
+}
+
 bool cli_out_of_memory(surg_context *ctx) {
   if (surg_context_memory_status(ctx) != SURG_OK) {
     surg_context_report_memory(ctx, "onnxsurg");

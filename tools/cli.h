@@ -63,6 +63,9 @@ bool cli_out_of_memory(surg_context *ctx);
  * commands that inspect or mend a model. */
 surg_status cli_load_any(surg_context *ctx, const cli_common *common, const char *path,
                          surg_model **out);
+/* As cli_load, for commands that run a model: fails if weights are missing. */
+surg_status cli_load_whole(surg_context *ctx, const cli_common *common, const char *path,
+                           surg_model **out);
 /* As cli_load_any, for commands that transform a model: fails if any finding is an error. */
 surg_status cli_load(surg_context *ctx, const cli_common *common, const char *path,
                      surg_model **out);

@@ -158,7 +158,7 @@ static int isolate(job *j, const char *in) {
   surg_node *n = NULL;
   surg_isolated *x = NULL;
   surg_isolated_summary sum = {.size = sizeof sum};
-  surg_status s = surg_model_load(j->ctx, in, &j->common.load, &j->m);
+  surg_status s = cli_load_whole(j->ctx, &j->common, in, &j->m);
   int code = s == SURG_OK ? cli_fixed_apply(j->ctx, &j->m, &j->how.fixed) : cli_exit_code(s);
   if (code != EXIT_DONE) return code;
   s = surg_node_select(j->m, j->node, &n);

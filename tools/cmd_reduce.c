@@ -108,7 +108,7 @@ static int reduce(reduction *r, const cli_common *common, char **args) {
                                        .user = r};
   surg_reduce_report done = {.size = sizeof done};
   surg_model *m = NULL;
-  surg_status s = surg_model_load(r->ctx, args[0], &common->load, &m);
+  surg_status s = cli_load_whole(r->ctx, common, args[0], &m);
   if (s == SURG_OK) r->failed = cli_fixed_apply(r->ctx, &m, &r->fixed);
   if (r->failed && surg_context_error(r->ctx)) fprintf(stderr, "%s\n", surg_context_error(r->ctx));
   if (r->failed) s = SURG_EUSAGE;

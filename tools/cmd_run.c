@@ -36,7 +36,7 @@ static int compute(run_job *j) {
 }
 
 static surg_status load(run_job *j, const char *path) {
-  surg_status s = surg_model_load(j->ctx, path, &j->common.load, &j->m);
+  surg_status s = cli_load_whole(j->ctx, &j->common, path, &j->m);
   if (s != SURG_OK) return s;
   if (cli_fixed_apply(j->ctx, &j->m, &j->how.fixed) != EXIT_DONE) return SURG_EUSAGE;
   j->own_out = surg_graph_output_count(surg_model_graph(j->m));
