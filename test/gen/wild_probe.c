@@ -37,7 +37,8 @@ static bool orders(const surg_node *n) {
 static bool counts_back(const surg_node *n) {
   static const int ops[] = {SURG_OP_ReduceL1,     SURG_OP_ReduceL2,        SURG_OP_ReduceLogSum,
                             SURG_OP_ReduceLogSumExp, SURG_OP_ReduceMean,   SURG_OP_ReduceProd,
-                            SURG_OP_ReduceSumSquare, SURG_OP_ReduceSum};
+                            SURG_OP_ReduceSumSquare, SURG_OP_ReduceSum,       SURG_OP_ReduceMax,
+                            SURG_OP_ReduceMin};
   bool back = false;
   for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) back = back || surg_node_op(n) == ops[i];
   size_t count = 0;
