@@ -227,6 +227,14 @@ static const char *type_attr(const surg_schema *s, bool *tensor) {
   return NULL;
 }
 
+/* Whether an attribute of the schema may say a type, such as `stash_type`. */
+static bool says_type(const surg_schema *s) {
+  for (size_t i = 0; i < surg_schema_attr_count(s); i++)
+    if (surg_schema_attr_kind(s, i) == SURG_ATTR_INT && strstr(surg_schema_attr_name(s, i), "type"))
+      return true;
+  return false;
+}
+
 /* The type of this output follows from no input: it is set by an attribute, or fixed. */
 static void set_by_attr(prec *c, surg_node *n, const prec_value *made, uint32_t slot) {
   bool tensor;
@@ -278,6 +286,23 @@ static void note_cast(prec *c, surg_node *n, uint32_t in, uint32_t out) {
   c->casts = x;
 }
 
+/* Inputs of one node that all are of one type and may all be of the other one decide together:
+ * engines have no kernels of mixed types, although ONNX has parameters for them. */
+static void join_inputs(prec *c, const surg_node *n, const groups *all) {
+  uint32_t first = PREC_NONE;
+  if (c->kind->integers || surg_node_op(n) == SURG_OP_CastLike) return; /* data and indices */
+  for (size_t k = 0; k < all->n; k++) {
+    const uint32_t slot = all->of[k].slot;
+    if (slot == PREC_NONE) continue;
+    const prec_slot *s = &c->slots[prec_root(c, slot)];
+    if (s->holds || impossible((prec_why)s->why)) continue;
+    if (first != PREC_NONE)
+      prec_join(c, first, slot);
+    else
+      first = slot;
+  }
+}
+
 /* A node of an operator with a schema: a slot for each type parameter. */
 static void add_operator(prec *c, surg_node *n) {
   groups all = {.n = 0};
@@ -295,6 +320,7 @@ static void add_operator(prec *c, surg_node *n) {
     if (i == 0) in = slot;
   }
   const size_t inputs = all.n;
+  join_inputs(c, n, &all);
   const bool fed = first != PREC_NONE;
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     surg_value *v = surg_node_output(n, i);
@@ -302,13 +328,18 @@ static void add_operator(prec *c, surg_node *n) {
     const uint32_t slot = slot_at(c, n, &all, true, i);
     prec_made(c, v, slot);
     prec_check_formal(c, slot, n, true, i, prec_type(v));
-    c->slots[slot].weight++;
+    c->slots[prec_root(c, slot)].weight++;
     sequences = sequences || is_sequence(v);
     if (first == PREC_NONE) first = slot;
     surg_schema_param f;
     const group *g = formal_of(surg_node_schema(n), true, i, &f) ? group_of(&all, &f) : NULL;
     const bool given = (sequences && fed) || (g && (size_t)(g - all.of) < inputs);
-    if (!given) set_by_attr(c, n, prec_find(c, v), slot);
+    const bool follows =
+        fed && g && !says_type(surg_node_schema(n)); /* the element of an optional */
+    if (!given && follows)
+      prec_join(c, first, slot);
+    else if (!given)
+      set_by_attr(c, n, prec_find(c, v), slot);
     if (in != PREC_NONE && surg_node_op(n) == SURG_OP_Cast) note_cast(c, n, in, slot);
   }
   check_others(c, n, &all, false);
