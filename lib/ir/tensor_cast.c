@@ -88,6 +88,10 @@ static void convert(int from, int to, const void *in, void *out, size_t n, bool 
     narrow_ints(in, out, n);
     return;
   }
+  if (from == SURG_INT32) {
+    for (size_t i = 0; i < n; i++) ((int64_t *)out)[i] = ((const int32_t *)in)[i];
+    return;
+  }
   if (!clamped && convert_fast(from, to, in, out, n)) return;
   for (size_t i = 0; i < n; i++) {
     const double v = surg__load_f64(from, in, i);
@@ -122,7 +126,8 @@ static surg_status convert_all(const surg_tensor *t, surg_tensor *made, bool *cl
 static surg_tensor *cast(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
   if (!surg__model_ok(m)) return NULL;
   const int from = surg_tensor_dtype(t);
-  const bool ints = from == SURG_INT64 && dtype == SURG_INT32;
+  const bool ints = (from == SURG_INT64 && dtype == SURG_INT32) ||
+                    (from == SURG_INT32 && dtype == SURG_INT64);
   if ((!ints && (!takes(dtype) || !takes(from))) || surg_tensor_is_sparse(t)) {
     surg__fail(m, SURG_EUNSUPPORTED);
     return NULL;

@@ -156,7 +156,7 @@ void prec_reads(prec *c, const surg_value *v, uint32_t slot, surg_node *n, surg_
   assert(c->n_reads < c->max_reads);
   c->reads[c->n_reads] = (prec_read){.n = n, .g = g, .index = i, .slot = slot, .next = x->reads};
   x->reads = c->n_reads++;
-  if (!surg_value_constant(v)) notice(c, x, slot);
+  notice(c, x, slot);
 }
 
 void prec_check_formal(prec *c, uint32_t slot, const surg_node *n, bool output, size_t i,
