@@ -27,18 +27,18 @@ static void keep_error(void) {
 }
 
 void *surg__os_dl_open(const char *file) {
+  *dl_text = 0; /* first: access to such variables may change the last error */
   wchar_t *wide = surg__os_wide(file);
   const HMODULE library = wide ? LoadLibraryW(wide) : NULL;
-  *dl_text = 0;
   if (!library) keep_error();
   free(wide);
   return (void *)library;
 }
 
 void *surg__os_dl_symbol(void *library, const char *name) {
+  *dl_text = 0;
   const FARPROC found = GetProcAddress(library, name);
   void *symbol;
-  *dl_text = 0;
   if (!found) keep_error();
   memcpy(&symbol, &found, sizeof symbol);
   return symbol;
