@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs of the user that judge a model, run as child processes without a shell: tests and
  * importers. Each run has a limit on time and, if wanted, on memory, and a process group of its
- * own, which is ended with it. Needs POSIX. A command belongs to one thread, as its context does.
- * Since 0.2. */
+ * own, which is ended with it. Needs a system with child processes. A command belongs to one
+ * thread, as its context does. Since 0.2. */
 #ifndef ONNXSURG_COMMAND_H
 #define ONNXSURG_COMMAND_H
 

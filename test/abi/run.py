@@ -475,7 +475,7 @@ class Runner:
         table = [(name, RUN, line) for name, line in APART] + [('model:LOOP', 4, TIMED_OUT)] + [
             row for row in BAD if row[1] != LOAD and row[0] not in differs | {'init_crash'}]
         for name, code, line in table:
-            if (name == 'throw' and not self.cxx[0]) or (name == 'model:SMASH' and self.sanitized):
+            if (name == 'throw' and not self.cxx[0]) or (name in ('throw', 'model:SMASH') and self.sanitized):
                 print('SKIP apart %s: no C++ compiler, or a sanitized program' % name)
                 continue
             so = self.compiled(folder, name)

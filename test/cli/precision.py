@@ -53,6 +53,9 @@ class Precision(common.Case):
         self.assertFalse(os.path.exists('out.onnx'))
 
     def test_memory_does_not_grow_with_weights(self):
+        with open(common.TOOL, 'rb') as f:
+            if b'__asan_init' in f.read():
+                self.skipTest('a sanitized program reserves more address space than the limit')
         with open('w.bin', 'wb') as f:
             f.truncate(4 * WEIGHTS)
         w = common.w
