@@ -102,22 +102,31 @@ static char *tidy(const char *text, const char *file) {
   return out;
 }
 
-static int run_on(surg_importer *im, const surg__importer_case *cases, size_t n) {
+static surg_status no_answers(surg_importer *im, int e) {
+  return surg__error(im->ctx, SURG_EIO, "onnxsurg", "the temporary file of answers: %s",
+                     strerror(e));
+}
+
+/* Runs the command; its output is the text of `im`, and *code its exit code, below 0 if it cannot
+ * run. */
+static surg_status run_on(surg_importer *im, const surg__importer_case *cases, size_t n,
+                          int *code) {
   const char *files[SURG__IMPORTER_BATCH];
   for (size_t i = 0; i < n; i++) files[i] = cases[i].file;
-  if (surg__os_empty(im->answers)) return -1;
+  int e = surg__os_empty(im->answers);
+  if (e) return no_answers(im, e);
   im->runs++;
-  const int code = surg__child_run_on(&im->child, files, n, im->answers, !im->many);
-  surg__stat st;
-  size_t have = surg__os_stat_fd(im->answers, &st) ? 0
-                : st.size < ANSWERS_MAX            ? (size_t)st.size
-                                                   : ANSWERS_MAX;
-  if (have && surg__os_pread(im->answers, im->text, have, 0)) have = 0;
+  *code = surg__child_run_on(&im->child, files, n, im->answers, !im->many);
+  surg__stat st = {0};
+  e = surg__os_stat_fd(im->answers, &st);
+  const size_t have = st.size < ANSWERS_MAX ? (size_t)st.size : ANSWERS_MAX;
+  if (!e && have) e = surg__os_pread(im->answers, im->text, have, 0);
+  if (e) return no_answers(im, e);
   /* NUL bytes would end the text early. */
   for (size_t i = 0; i < have; i++)
     if (!im->text[i]) im->text[i] = ' ';
   im->text[have] = 0;
-  return code;
+  return SURG_OK;
 }
 
 static void refuse(surg__importer_case *c, const char *why) {
@@ -167,7 +176,9 @@ surg_status surg__importer_ask(surg_importer *im, surg__importer_case *cases, si
   for (size_t i = 0; i < n && !surg__child_cancelled(&im->child);) {
     const size_t left = n - i;
     const size_t batch = !im->many ? 1 : left < SURG__IMPORTER_BATCH ? left : SURG__IMPORTER_BATCH;
-    const int code = run_on(im, cases + i, batch);
+    int code;
+    const surg_status s = run_on(im, cases + i, batch, &code);
+    if (s != SURG_OK) return s;
     if (code < 0) return surg__command_missing(im->ctx, &im->child);
     if (surg__child_cancelled(&im->child)) break;
     size_t done = 0;

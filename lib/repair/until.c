@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/context.h"
 #include "base/diag.h"
 #include "base/os.h"
 #include "pass/pass.h"
@@ -296,7 +297,7 @@ static surg_status mend_first(surg__until *u) {
 surg_status surg__until_find(surg__until *u) {
   bool ran;
   u->taken = ask_file(u, u->in, &u->last, &ran);
-  if (!ran) return SURG_EUSAGE;
+  if (!ran) return surg_context_error(u->ctx) ? u->ctx->error_status : SURG_EUSAGE;
   surg_status s = load(u, &u->m);
   u->first = u->last ? strdup(u->last) : NULL;
   if (s == SURG_OK && !u->taken && surg_model_open_findings(u->m)) s = mend_first(u);
