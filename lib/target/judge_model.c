@@ -454,17 +454,39 @@ typedef struct once {
   bool external, sparse;
 } once;
 
+static bool is_bare(const surg_node *n) {
+  return !n->n_in && !n->n_out;
+}
+
 bool surg__judge_drops_graph(const surg__target *t, const surg_graph *g) {
-  while (g && g->parent_node) {
-    const surg_node *n = g->parent_node;
-    if (t->drops_bare && !n->n_in && !n->n_out) return true;
-    g = surg_node_graph(n);
+  while (t->drops_bare && g && g->parent_node) {
+    if (is_bare(g->parent_node)) return true;
+    g = surg_node_graph(g->parent_node);
   }
   return false;
 }
 
 bool surg__judge_drops(const surg__target *t, const surg_node *n) {
-  return (t->drops_bare && !n->n_in && !n->n_out) || surg__judge_drops_graph(t, surg_node_graph(n));
+  return (t->drops_bare && is_bare(n)) || surg__judge_drops_graph(t, surg_node_graph(n));
+}
+
+/* Reports a bare node with subgraphs: engines ignore the node, and read some of its subgraphs. */
+static void judge_bare(walk *w, const surg_node *n) {
+  if (!is_bare(n) || !surg_node_subgraph(n, 0)) return;
+  surg__buf_puts(&w->text,
+                 "it has neither inputs nor outputs; whether its subgraphs are read is "
+                 "unknown");
+  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_PLACE, .node = n});
+}
+
+/* Reports a model for which the engine has nothing to allocate. */
+static void judge_void(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  const surg_node *n = surg_graph_first_node(g);
+  if (surg_graph_output_count(g) || (surg_graph_input_count(g) && n)) return;
+  while (n && (is_bare(n) || surg_node_op(n) == SURG_OP_Constant)) n = surg_node_next(n);
+  surg__buf_puts(&w->text, "the model has no output");
+  tell(w, (surg__objection){.verdict = n ? SURG__UNKNOWN : SURG__ILLEGAL, .cause = SURG__C_PLACE});
 }
 
 static void judge_graph(walk *w, const surg_graph *g, once *done) {
@@ -479,7 +501,10 @@ static void judge_graph(walk *w, const surg_graph *g, once *done) {
   for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     surg__objection o = {0};
     w->text.n = 0;
-    if (surg__judge_drops(w->t, n)) continue;
+    if (surg__judge_drops(w->t, n)) {
+      judge_bare(w, n);
+      continue;
+    }
     if (surg__target_node(w->t, n, &w->text, &o) == SURG__LEGAL) continue;
     o.node = n;
     tell(w, o);
@@ -501,6 +526,7 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   judge_outputs(&w);
   if (t->ends) judge_end_types(&w);
   if (t->optional == SURG__NO) judge_optional(&w);
+  if (t->needs_value) judge_void(&w);
   once done = {.external = t->external != SURG__NO, .sparse = t->sparse == SURG__YES};
   mark_called(m);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) judge_graph(&w, g, &done);

@@ -574,6 +574,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
                {"import_calls", &t->import_calls},
                {"absent_operands", &t->absent_operands},
                {"unchecked", &t->unchecked},
+               {"needs_value", &t->needs_value},
                {"shapes_inside", &t->shapes_inside},
                {"strict_shapes", &t->strict_shapes},
                {"half_any", &t->half_any}};

@@ -164,6 +164,7 @@ struct surg_target {
   bool shapes_inside;     /* constants that shape inference reads must be in the model */
   bool absent_operands; /* operands of Sum, Concat and the like may be absent, but the first */
   bool import_calls;  /* functions must be of a domain that the model imports */
+  bool needs_value;   /* a model must have an output, or an input and a node */
   bool unchecked;     /* the engine does not check models: what no run can compute is unknown */
   bool drops_bare;    /* nodes with neither inputs nor outputs are ignored */
   bool short_domain;  /* nodes of subgraphs must not write the default domain as "ai.onnx" */
