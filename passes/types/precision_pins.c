@@ -41,8 +41,7 @@ static bool passes_on(const prec *c, const surg_node *n, const prec_value *y) {
 }
 
 /* Pins what is computed from a constant beyond the range, until a range is known; marks it if the
- * constant is clamped. `stack` has room
- * for all values. */
+ * constant is clamped. `stack` has room for all values. */
 static void pin_results(prec *c, prec_value *x, prec_value **stack) {
   size_t depth = 1;
   stack[0] = x;
@@ -81,6 +80,20 @@ static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_valu
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
     if (e.least > 0 && e.least <= c->kind->zero && divides(&c->reads[r]))
       prec_pin(c, c->reads[r].slot, PREC_SMALL);
+}
+
+/* The default of an input moves with it. Its elements are no bound: a caller may give others. */
+static void pin_default(prec *c, prec_value *x) {
+  const surg_tensor *t = surg_value_constant(x->v) ? NULL : surg_value_initializer(x->v);
+  surg_extent e = {.size = sizeof e};
+  if (!t || c->saturate) return;
+  if (surg_tensor_extent(t, &e) != SURG_OK) {
+    prec_pin_value(c, x, PREC_ABSENT);
+  } else if (c->kind->integers) {
+    if (e.low < -c->kind->top - 1 || e.high > c->kind->top) prec_pin_value(c, x, PREC_UNPROVEN);
+  } else if (constant_fault(c, &e) != PREC_FREE) {
+    prec_pin_value(c, x, constant_fault(c, &e));
+  }
 }
 
 /* --- ranges --- */
@@ -141,6 +154,7 @@ static void pin_values(prec *c) {
     prec_value *x = &c->values[i];
     if (x->dtype == c->kind->to) continue; /* it cannot lose anything */
     const surg_tensor *t = x->made == PREC_NONE ? surg_value_constant(x->v) : NULL;
+    if (c->kind->integers || c->kind->narrows) pin_default(c, x);
     if (c->kind->integers)
       pin_integers(c, x);
     else if (t && c->kind->narrows)
