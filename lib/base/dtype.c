@@ -160,8 +160,20 @@ uint16_t surg__double_to_half(double d) {
   return double_to_16(d, 10, 15, 0x7c00);
 }
 
+static uint32_t bits_of(float f) {
+  uint32_t x;
+  memcpy(&x, &f, sizeof x);
+  return x;
+}
+
+/* Weights are converted by the gigabyte, so the frequent numbers have a shorter way. Normal halves:
+ * the exponent is rebiased and the mantissa rounded in one addition. Denormal ones: adding 0.5 lets
+ * the addition of floats round. */
 uint16_t surg__float_to_half(float f) {
-  return surg__double_to_half((double)f);
+  const uint32_t sign = bits_of(f) >> 16 & 0x8000, x = bits_of(f) & 0x7fffffff;
+  if (x >= 0x47800000) return surg__double_to_half((double)f); /* 65536 on, infinities, NaN */
+  if (x < 0x38800000) return (uint16_t)(sign | (bits_of(fabsf(f) + 0.5f) - 0x3f000000));
+  return (uint16_t)(sign | (x + 0xc8000fff + (x >> 13 & 1)) >> 13);
 }
 
 float surg__bf16_to_float(uint16_t h) {
@@ -176,7 +188,9 @@ uint16_t surg__double_to_bf16(double d) {
 }
 
 uint16_t surg__float_to_bf16(float f) {
-  return surg__double_to_bf16((double)f);
+  const uint32_t x = bits_of(f);
+  if ((x & 0x7fffffff) > 0x7f800000) return surg__double_to_bf16((double)f); /* NaN */
+  return (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16);
 }
 
 /* A float8 format with a sign. The UZ formats have no infinity, no -0, and NaN at 0x80. */

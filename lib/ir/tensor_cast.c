@@ -49,25 +49,11 @@ static double clamp(const limits *l, double v, bool *clamped) {
   return copysign(to, v);
 }
 
+/* The bits of absolute values have the order of the numbers. */
 static uint32_t bits_of(float f) {
   uint32_t x;
   memcpy(&x, &f, sizeof x);
   return x;
-}
-
-/* As surg__float_to_half. Normal halves: the exponent is rebiased and the mantissa rounded in one
- * addition. Denormal ones: adding 0.5 lets the addition of floats round. */
-static uint16_t half_of(float f) {
-  const uint32_t sign = bits_of(f) >> 16 & 0x8000, x = bits_of(f) & 0x7fffffff;
-  if (x >= 0x47800000) return surg__float_to_half(f); /* 65536 on, infinities, NaN */
-  if (x < 0x38800000) return (uint16_t)(sign | (bits_of(fabsf(f) + 0.5f) - 0x3f000000));
-  return (uint16_t)(sign | (x + 0xc8000fff + (x >> 13 & 1)) >> 13);
-}
-
-static uint16_t bf16_of(float f) {
-  const uint32_t x = bits_of(f);
-  if ((x & 0x7fffffff) > 0x7f800000) return surg__float_to_bf16(f);
-  return (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16);
 }
 
 /* The frequent conversions; false: another one. */
@@ -76,9 +62,9 @@ static bool convert_fast(int from, int to, const void *in, void *out, size_t n) 
   uint16_t *h = out;
   if (from != SURG_FLOAT || (to != SURG_FLOAT16 && to != SURG_BFLOAT16)) return false;
   if (to == SURG_FLOAT16)
-    for (size_t i = 0; i < n; i++) h[i] = half_of(f[i]);
+    for (size_t i = 0; i < n; i++) h[i] = surg__float_to_half(f[i]);
   else
-    for (size_t i = 0; i < n; i++) h[i] = bf16_of(f[i]);
+    for (size_t i = 0; i < n; i++) h[i] = surg__float_to_bf16(f[i]);
   return true;
 }
 
@@ -126,8 +112,8 @@ static surg_status convert_all(const surg_tensor *t, surg_tensor *made, bool *cl
 static surg_tensor *cast(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
   if (!surg__model_ok(m)) return NULL;
   const int from = surg_tensor_dtype(t);
-  const bool ints = (from == SURG_INT64 && dtype == SURG_INT32) ||
-                    (from == SURG_INT32 && dtype == SURG_INT64);
+  const bool ints =
+      (from == SURG_INT64 && dtype == SURG_INT32) || (from == SURG_INT32 && dtype == SURG_INT64);
   if ((!ints && (!takes(dtype) || !takes(from))) || surg_tensor_is_sparse(t)) {
     surg__fail(m, SURG_EUNSUPPORTED);
     return NULL;
