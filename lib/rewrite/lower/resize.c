@@ -506,9 +506,10 @@ static surg_status by_parts(surg__builder *b, bool any) {
   if (!read(&r) || surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") ||
       surg__b_bad(b, r.is.antialias && r.x.rank >= SURG__BT_RANK,
                   "x: the rank is above the limit for antialias") ||
-      surg__b_bad(b, unsteady(&r), "cubic_coeff_a is outside of [-1, 0] with exclude_outside") ||
-      surg__b_bad(b, !any && unclear(&r), unclear(&r)))
+      surg__b_bad(b, unsteady(&r), "cubic_coeff_a is outside of [-1, 0] with exclude_outside"))
     return SURG_EUNSUPPORTED;
+  const char *why = any ? NULL : unclear(&r);
+  if (surg__b_bad(b, why != NULL, why)) return SURG_EUNSUPPORTED;
   const int type = r.x.dtype;
   const bool floats = type == SURG_FLOAT || type == SURG_DOUBLE || type == SURG_FLOAT16 ||
                       (type == SURG_BFLOAT16 && b->m->opset >= 13);
