@@ -47,7 +47,7 @@ static wchar_t *command_line(char *const *words) {
   return wide;
 }
 
-/* A copy of a handle for the command; NULL stands for the null device. */
+/* A copy of a handle for the command; NULL gives the null device. */
 static HANDLE inheritable(HANDLE h) {
   SECURITY_ATTRIBUTES inherited = {.nLength = sizeof inherited, .bInheritHandle = TRUE};
   const HANDLE self = GetCurrentProcess();

@@ -57,11 +57,12 @@ static bool permutes_part(const surg_node *n) {
   return x && a && a->count < x->rank;
 }
 
-/* Whether an output would have a negative size; the kernel rejects it. */
-static bool has_negative(const surg_node *n, size_t input) {
+/* Whether the list, an attribute or constant input 1, has a negative entry: inference adds it up,
+ * the kernel rejects it. */
+static bool has_negative(const surg_node *n, const char *attr) {
   int64_t list[ENTRIES];
   size_t k = 0;
-  const surg_attr *a = surg__check_ints(n, input ? "pads" : "split");
+  const surg_attr *a = surg__check_ints(n, attr);
   const surg_tensor *c = surg_value_constant(surg_node_input(n, 1));
   const int64_t count = c ? surg__read_ints(c, list, ENTRIES) : a ? (int64_t)a->count : 0;
   for (int64_t i = 0; i < count; i++) k += (c ? list[i] : a->u.ints[i]) < 0;
@@ -92,9 +93,9 @@ bool surg__check_late(const surg_node *n) {
     case SURG_OP_Transpose:
       return permutes_part(n);
     case SURG_OP_Pad:
-      return has_negative(n, 1);
+      return has_negative(n, "pads");
     case SURG_OP_Split:
-      return has_negative(n, 0);
+      return has_negative(n, "split");
     default:
       return false;
   }

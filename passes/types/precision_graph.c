@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define NESTING 8  /* most sequences and optionals around a tensor */
-#define GROUPS 32  /* type parameters of an operator that are told apart */
+#define GROUPS 32  /* type parameters of an operator; the table of operators has fewer */
 #define FORMALS 63 /* the last formal parameter that is looked for */
 
 /* --- types --- */
@@ -200,7 +200,7 @@ static group *group_of(groups *all, const surg_schema_param *f) {
   if (!f->is_type_param || (f->option == SURG_PARAM_VARIADIC && !f->homogeneous)) return NULL;
   for (size_t k = 0; k < all->n; k++)
     if (strcmp(all->of[k].param, f->type) == 0) return &all->of[k];
-  if (all->n == GROUPS) return NULL;
+  assert(all->n < GROUPS);
   all->of[all->n] = (group){.param = f->type, .slot = PREC_NONE};
   return &all->of[all->n++];
 }

@@ -31,7 +31,7 @@ static bool adds(uint64_t *total, uint64_t by, uint64_t most) {
   return *total <= most;
 }
 
-/* Whether a run that nobody asked for would be too expensive. */
+/* Whether a run on drawn inputs, which the user did not ask for, would be too expensive. */
 static bool too_large(const prec *c) {
   const surg_graph *g = surg_model_graph(c->m);
   uint64_t elements = 0, weights = 0, count;
