@@ -25,17 +25,5 @@ static const surg_option options[] = {
     PREC_NARROW_OPTIONS,
 };
 
-const surg_pass surg__pass_convert = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "convert",
-    .help = "convert the model to fp16, bf16 or fp32",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_APPROX,
-    .changes_interface = true,
-    .edits = true,
-    .run = run,
-};
+const surg_pass surg__pass_convert =
+    PREC_PASS("convert", "convert the model to fp16, bf16 or fp32", SURG_APPROX);

@@ -152,6 +152,14 @@ typedef struct prec {
   PREC_OPTIONS,                                                                            \
       SURG_OPTION(BOOL, "aggressive", "false", "convert also operators that lose digits"), \
       PREC_SATURATE, PREC_MEASURE_OPTIONS
+/* What is the same in all passes of this family; `options` and `run` are those of the file. */
+#define PREC_PASS(title, text, class)                                                           \
+  {                                                                                             \
+    .size = sizeof(surg_pass), .scope = SURG_SCOPE_MODEL, .name = title, .help = text,          \
+    .options = options, .option_count = sizeof options / sizeof *options,                       \
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES, .keeps = SURG_FACT_SORTED, .exactness = class, \
+    .changes_interface = true, .edits = true, .run = run,                                       \
+  }
 extern const prec_kind prec_to_float16, prec_to_bfloat16, prec_to_float, prec_to_int32;
 /* Converts the model of the pass. `from` 0: that of the kind. */
 surg_pass_result prec_run(surg_pass_ctx *p, const prec_kind *kind, uint64_t from);

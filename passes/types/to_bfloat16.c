@@ -16,17 +16,5 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 
 static const surg_option options[] = {PREC_NARROW_OPTIONS};
 
-const surg_pass surg__pass_to_bfloat16 = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "to-bfloat16",
-    .help = "convert float values to bfloat16 where it is safe",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_APPROX,
-    .changes_interface = true,
-    .edits = true,
-    .run = run,
-};
+const surg_pass surg__pass_to_bfloat16 =
+    PREC_PASS("to-bfloat16", "convert float values to bfloat16 where it is safe", SURG_APPROX);

@@ -31,17 +31,5 @@ static const surg_option options[] = {
     PREC_MEASURE_OPTIONS,
 };
 
-const surg_pass surg__pass_to_float = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "to-float",
-    .help = "convert float16 and bfloat16 values, or double, to float",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_LOSSY,
-    .changes_interface = true,
-    .edits = true,
-    .run = run,
-};
+const surg_pass surg__pass_to_float =
+    PREC_PASS("to-float", "convert float16 and bfloat16 values, or double, to float", SURG_LOSSY);

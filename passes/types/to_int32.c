@@ -18,17 +18,5 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 
 static const surg_option options[] = {PREC_OPTIONS};
 
-const surg_pass surg__pass_to_int32 = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "to-int32",
-    .help = "convert int64 values to int32 where they fit",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_APPROX,
-    .changes_interface = true,
-    .edits = true,
-    .run = run,
-};
+const surg_pass surg__pass_to_int32 =
+    PREC_PASS("to-int32", "convert int64 values to int32 where they fit", SURG_APPROX);
