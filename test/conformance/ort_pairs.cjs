@@ -9,6 +9,7 @@ const path = require('path');
 const readline = require('readline');
 const ort = require(path.resolve(process.argv[2], 'node_modules/onnxruntime-node'));
 const { generator, fromHalf, makeTensor } = require('./ort_inputs.cjs');
+const { both } = require('./ort_both.cjs');
 const { TOLERANCE, near } = require('./ort_near.cjs');
 const { readAll } = require('./tensor_pb.cjs');
 
@@ -150,23 +151,8 @@ async function compareSessions(before, after, folder) {
   return ran ? { verdict: 'equal' } : { verdict: 'not-run', why };
 }
 
-async function compare(a, b, folder) {
-  let before, after;
-  try {
-    before = await ort.InferenceSession.create(a, SETTINGS);
-  } catch (error) {
-    return { verdict: 'refused-before', why: error.message };
-  }
-  try {
-    after = await ort.InferenceSession.create(b, SETTINGS);
-    return await compareSessions(before, after, folder);
-  } catch (error) {
-    if (after) throw error;
-    return { verdict: 'refused-after', why: error.message };
-  } finally {
-    await before.release();
-    if (after) await after.release();
-  }
+function compare(a, b, folder) {
+  return both(ort, SETTINGS, a, b, (before, after) => compareSessions(before, after, folder));
 }
 
 (async () => {

@@ -9,6 +9,7 @@
 const path = require('path');
 const readline = require('readline');
 const ort = require(path.resolve(process.argv[2], 'node_modules/onnxruntime-node'));
+const { both } = require('./ort_both.cjs');
 const { generator, fromHalf, makeTensor } = require('./ort_inputs.cjs');
 const { readAll } = require('./tensor_pb.cjs');
 
@@ -100,23 +101,9 @@ async function judge(before, after, folder) {
   return { verdict: 'not-run', why };
 }
 
-async function answer(a, b, folder) {
-  let before, after;
-  try {
-    before = await ort.InferenceSession.create(a, SETTINGS);
-  } catch (error) {
-    return { verdict: 'refused-before', why: error.message };
-  }
-  try {
-    after = await ort.InferenceSession.create(b, SETTINGS);
-    return await judge(before, after, folder);
-  } catch (error) {
-    return after ? { verdict: 'not-run', why: String(error.message) }
-                 : { verdict: 'refused-after', why: error.message };
-  } finally {
-    await before.release();
-    if (after) await after.release();
-  }
+function answer(a, b, folder) {
+  const failed = (error) => ({ verdict: 'not-run', why: String(error.message) });
+  return both(ort, SETTINGS, a, b, (before, after) => judge(before, after, folder).catch(failed));
 }
 
 (async () => {
