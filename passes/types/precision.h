@@ -194,6 +194,8 @@ void prec_check_formal(prec *c, uint32_t slot, const surg_node *n, bool output, 
 /* Slots of calls of functions, of control flow, and of the interfaces of graphs. */
 bool prec_functions(prec *c);
 void prec_call(prec *c, surg_node *n);
+/* A node that is not understood: its values, and those on the interface of its bodies, stay. */
+void prec_opaque(prec *c, surg_node *n);
 /* False: the node is no control flow. */
 bool prec_control(prec *c, surg_node *n);
 void prec_interface(prec *c, surg_graph *g);

@@ -117,19 +117,27 @@ static void add_loop(prec *c, const bodies_loop *l) {
   }
 }
 
-/* A node with bodies whose interface is not understood: everything on it stays. */
-static void add_opaque(prec *c, surg_node *n) {
-  surg_graph *g;
+/* A slot of an input or output that keeps its type. Values of a node that is not understood share
+ * none: one that is of the new type already would take the others along. */
+static uint32_t fixed(prec *c, surg_node *n) {
   const uint32_t slot = prec_slot_new(c, n);
   prec_pin(c, slot, PREC_OPERATOR);
+  return slot;
+}
+
+void prec_opaque(prec *c, surg_node *n) {
+  surg_graph *g;
   for (size_t i = 0; i < surg_node_input_count(n); i++)
-    prec_reads(c, surg_node_input(n, i), slot, n, NULL, i);
-  for (size_t i = 0; i < surg_node_output_count(n); i++) prec_made(c, surg_node_output(n, i), slot);
+    if (prec_find(c, surg_node_input(n, i)))
+      prec_reads(c, surg_node_input(n, i), fixed(c, n), n, NULL, i);
+  for (size_t i = 0; i < surg_node_output_count(n); i++)
+    if (prec_find(c, surg_node_output(n, i))) prec_made(c, surg_node_output(n, i), fixed(c, n));
   for (size_t k = 0; (g = surg_node_subgraph(n, k)); k++) {
     for (size_t i = 0; i < surg_graph_input_count(g); i++)
-      prec_made(c, surg_graph_input(g, i), slot);
+      if (prec_find(c, surg_graph_input(g, i))) prec_made(c, surg_graph_input(g, i), fixed(c, n));
     for (size_t i = 0; i < surg_graph_output_count(g); i++)
-      prec_reads(c, surg_graph_output(g, i), slot, NULL, g, i);
+      if (prec_find(c, surg_graph_output(g, i)))
+        prec_reads(c, surg_graph_output(g, i), fixed(c, n), NULL, g, i);
   }
 }
 
@@ -142,7 +150,7 @@ bool prec_control(prec *c, surg_node *n) {
   else if ((op == SURG_OP_Loop || op == SURG_OP_Scan) && bodies_loop_of(&l, n))
     add_loop(c, &l);
   else
-    add_opaque(c, n);
+    prec_opaque(c, n);
   return true;
 }
 

@@ -334,8 +334,8 @@ static void add_operator(prec *c, surg_node *n) {
     surg_schema_param f;
     const group *g = formal_of(surg_node_schema(n), true, i, &f) ? group_of(&all, &f) : NULL;
     const bool given = (sequences && fed) || (g && (size_t)(g - all.of) < inputs);
-    const bool follows =
-        fed && g && !says_type(surg_node_schema(n)); /* the element of an optional */
+    /* The element of an optional. A runtime's own operator may need the declared type. */
+    const bool follows = fed && g && !says_type(surg_node_schema(n)) && !surg_node_domain(n)[0];
     if (!given && follows)
       prec_join(c, first, slot);
     else if (!given)
@@ -349,22 +349,6 @@ static void add_operator(prec *c, surg_node *n) {
     if (all.of[k].slot != PREC_NONE) prec_join(c, first, all.of[k].slot);
 }
 
-/* A node of which nothing is known: each value keeps its type. */
-static void add_unknown(prec *c, surg_node *n) {
-  for (size_t i = 0; i < surg_node_input_count(n); i++) {
-    if (!prec_find(c, surg_node_input(n, i))) continue;
-    const uint32_t slot = prec_slot_new(c, n);
-    prec_pin(c, slot, PREC_OPERATOR);
-    prec_reads(c, surg_node_input(n, i), slot, n, NULL, i);
-  }
-  for (size_t i = 0; i < surg_node_output_count(n); i++) {
-    if (!prec_find(c, surg_node_output(n, i))) continue;
-    const uint32_t slot = prec_slot_new(c, n);
-    prec_pin(c, slot, PREC_OPERATOR);
-    prec_made(c, surg_node_output(n, i), slot);
-  }
-}
-
 static void add_node(prec *c, surg_node *n) {
   if (surg_node_output_count(n) == 1 && surg_value_constant(surg_node_output(n, 0))) return;
   if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION)
@@ -374,7 +358,7 @@ static void add_node(prec *c, surg_node *n) {
   else if (surg_node_schema(n))
     add_operator(c, n);
   else
-    add_unknown(c, n);
+    prec_opaque(c, n);
 }
 
 /* --- all of it --- */
