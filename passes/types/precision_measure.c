@@ -101,20 +101,20 @@ static bool run_once(prec *c, runs *r, const char *given, uint64_t seed) {
   return s == SURG_OK;
 }
 
-static bool prepare(prec *c, runs *r, bool given) {
+static surg_status prepare(prec *c, runs *r, bool given) {
   surg_engine_options how = {.size = sizeof how};
   if (!given) {
     how.max_work = RUN_WORK;
     how.max_bytes = RUN_BYTES;
     how.max_turns = RUN_TURNS;
   }
-  if (surg_model_all_outputs(c->m, &r->m) != SURG_OK ||
-      surg_engine_new(surg_pass_context(c->p), &how, &r->engine) != SURG_OK ||
-      surg_session_new(r->engine, r->m, &r->session) != SURG_OK)
-    return false;
+  surg_status s = surg_model_all_outputs(c->m, &r->m);
+  if (s == SURG_OK) s = surg_engine_new(surg_pass_context(c->p), &how, &r->engine);
+  if (s == SURG_OK) s = surg_session_new(r->engine, r->m, &r->session);
+  if (s != SURG_OK) return s;
   r->n_out = surg_graph_output_count(surg_model_graph(r->m));
   r->out = surg_pass_alloc(c->p, (r->n_out + 1) * sizeof *r->out);
-  return r->out != NULL;
+  return r->out ? SURG_OK : SURG_ENOMEM;
 }
 
 void prec_measure(prec *c) {
@@ -127,7 +127,10 @@ void prec_measure(prec *c) {
     snprintf(c->unmeasured, sizeof c->unmeasured, "the model is too large for drawn inputs");
     return;
   }
-  if (!prepare(c, &r, given != NULL))
+  const surg_status s = prepare(c, &r, given != NULL);
+  if (s == SURG_ENOMEM)
+    c->failed = true;
+  else if (s != SURG_OK)
     snprintf(c->unmeasured, sizeof c->unmeasured, "the evaluator cannot run the model");
   else
     for (int64_t i = 0; i < draws && run_once(c, &r, given, (uint64_t)i + 1); i++) {
