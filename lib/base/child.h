@@ -57,7 +57,7 @@ typedef struct surg__copy_end {
   bool stopped; /* by `stop` or `take` */
   bool done;    /* `work` returned */
   int code;     /* exit code, where no signal ended it */
-  const char *fault; /* the signal that ended it, as text: "crashed (arithmetic error)"; or NULL */
+  const char *fault; /* signal that ended it by itself: "crashed (arithmetic error)"; or NULL */
 } surg__copy_end;
 
 /* Runs `work` in a copy of this process and waits for its end. 0, or an errno value: there is no

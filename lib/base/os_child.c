@@ -168,7 +168,7 @@ int surg__os_copy(const surg__copy *c, surg__copy_end *end) {
     const int status = await(c, pid, ends[0], end);
     end->done = !end->stopped && WIFEXITED(status) && WEXITSTATUS(status) == COPY_DONE;
     end->code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    end->fault = WIFSIGNALED(status) ? fault_text(WTERMSIG(status)) : NULL;
+    if (WIFSIGNALED(status) && !end->stopped) end->fault = fault_text(WTERMSIG(status));
   }
   close(ends[0]);
   return pid > 0 ? 0 : err;
