@@ -460,40 +460,6 @@ static void lower_ir(mover *v, int64_t to) {
   count(v, "IR versions down", (uint64_t)(now - ir));
 }
 
-#define SHAPED_BODIES 16 /* the first opset whose Loop needs no output shapes in ONNX Runtime */
-
-/* Declares the inferred shape of an output of a body, if it declares none. */
-static bool declare_output(const mover *v, surg_graph *g, size_t i) {
-  surg_value *o = surg_graph_output(g, i);
-  const surg_type *t = o ? surg_value_type(o) : NULL,
-                  *said = o ? surg_value_declared_type(o) : NULL;
-  surg_dim dims[SURG_LIMIT_RANK];
-  if (!o || surg_value_graph(o) != g || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR ||
-      !surg_type_has_rank(t) || surg_type_rank(t) > SURG_LIMIT_RANK || surg_value_is_input(o) ||
-      (said && (surg_type_get_kind(said) != SURG_TYPE_TENSOR || surg_type_has_rank(said))))
-    return true;
-  const size_t rank = surg_type_rank(t);
-  for (size_t k = 0; k < rank; k++) dims[k] = (surg_dim){.value = surg_type_dim(t, k)->value};
-  const surg_type *now = surg_type_tensor(v->m, surg_type_dtype(t), dims, rank);
-  return now && surg_value_set_declared_type(o, now) == SURG_OK;
-}
-
-/* ONNX Runtime rejects a Scan, and a Loop below opset 16, if its own inference finds no shape for
- * an output of the body; what it infers depends on the opset. */
-static void declare_bodies(mover *v, int64_t to) {
-  bool typed = false;
-  for (surg_graph *g = surg_model_next_graph(v->m, NULL); g && !v->failed;
-       g = surg_model_next_graph(v->m, g)) {
-    const surg_node *n = surg_graph_parent_node(g);
-    const int op = n ? surg_node_op(n) : 0;
-    if (op != SURG_OP_Scan && (op != SURG_OP_Loop || to >= SHAPED_BODIES)) continue;
-    if (!typed) find_types(v);
-    typed = true;
-    for (size_t i = 0; i < surg_graph_output_count(g) && !v->failed; i++)
-      v->failed = !declare_output(v, g, i);
-  }
-}
-
 /* Whether the pass has anything to do. The move is one rewrite: all of it is done, or nothing. */
 static bool anything_to_move(const mover *v, int64_t to) {
   const int64_t model = surg_model_opset(v->m, v->domain);
@@ -519,7 +485,6 @@ static void move_all(mover *v, int64_t to) {
     if (v->at && v->at != to) move_scope(v, to);
   }
   if (v->failed || v->domain[0] || v->blockers.count) return;
-  declare_bodies(v, to);
   if (to < model) lower_ir(v, to);
 }
 

@@ -212,6 +212,11 @@ const char *surg__pass_title(surg__runner *r, const surg_pass *pass);
 surg_status surg__check_after(surg__runner *r, const surg_pass *pass, const surg__errors *before);
 /* Sorts all graphs of the model unless they are known to be sorted. */
 surg_status surg__sort_all(surg__runner *r);
+/* Declares the inferred shapes of outputs of bodies of Scan, and of Loop below opset 16, that
+ * declare none: ONNX Runtime rejects such a body if its own inference finds no shape, and what it
+ * finds depends on the opset and on declarations that a rewrite may have removed. O(graphs) if all
+ * declare a shape; else types are inferred. */
+surg_status surg__declare_bodies(surg_model *m);
 
 /* Runs one step that is a pass; *changed is set if it changed the model. */
 surg_status surg__run_pass(surg__runner *r, const surg__pipeline_step *step, bool *changed);

@@ -492,6 +492,16 @@ static surg_status open_run(surg__runner *r) {
   return s;
 }
 
+/* Whether a pass that draws on types changed the model, or the number of nodes changed: not after a
+ * renaming, for example. */
+static bool computes_otherwise(const surg__runner *r, uint64_t nodes) {
+  for (size_t i = 0; i < r->report->passes.count; i++) {
+    const surg__pass_report *p = &r->report->passes.items[i];
+    if (p->changed && (p->pass->needs & SURG_FACT_TYPES)) return true;
+  }
+  return node_count(r->model) != nodes;
+}
+
 static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
   uint64_t start = surg__os_now_ns();
   bool changed = false;
@@ -502,7 +512,9 @@ static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
   }
   r->epoch = surg_model_epoch(r->model);
   surg_status s = open_run(r);
+  const uint64_t nodes = s ? 0 : node_count(r->model);
   if (!s) s = run_steps(r, pipeline->first, &changed);
+  if (!s && changed && computes_otherwise(r, nodes)) s = surg__declare_bodies(r->model);
   /* A saved graph is sorted, whatever the last pass promised. */
   if (!s && changed) s = surg__sort_all(r);
   if (!s) s = surg_model_status(r->model);
