@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// import_js.cjs PACKAGE [FILE...]: whether an engine of npm (onnxruntime-node or onnxjs, installed in
-// the folder PACKAGE) makes a session of a model. With FILEs, a line `FILE<TAB>ok` or
+// import_js.cjs PACKAGE [FILE...]: whether an engine of npm (onnxruntime-node, onnxruntime-web with its
+// WebAssembly provider, or onnxjs, installed in the folder PACKAGE) makes a session of a model. With
+// FILEs, a line `FILE<TAB>ok` or
 // `FILE<TAB>MESSAGE` each, exit code 1 unless all are taken; without, paths come from standard input,
 // one a line, and each is answered with one JSON line {accepts, why}. A line FILE<TAB>FOLDER asks, too,
 // whether it computes what FOLDER expects of it (input_K.pb, output_K.pb): `right` is true, false or
@@ -14,11 +15,25 @@ const { readAll } = require('./tensor_pb.cjs');
 
 const folder = path.resolve(process.argv[2], 'node_modules');
 
-function runtime() {
+const settings = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
+
+function native() {
   const ort = require(path.join(folder, 'onnxruntime-node'));
-  const settings = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
+  return runtime(ort, file => ort.InferenceSession.create(file, settings));
+}
+
+function web() {
+  delete globalThis.fetch;  // versions before 1.14 would fetch the path of their .wasm file
+  for (const name of ['warn', 'error']) console[name] = () => {};
+  const ort = require(path.join(folder, 'onnxruntime-web'));
+  ort.env.wasm.numThreads = 1;
+  return runtime(ort, file => ort.InferenceSession.create(
+    new Uint8Array(fs.readFileSync(file)), { ...settings, executionProviders: ['wasm'] }));
+}
+
+function runtime(ort, open) {
   return async (file, data) => {
-    const session = await ort.InferenceSession.create(file, settings);
+    const session = await open(file);
     const found = data ? await judge(session, data) : {};
     if (session.release) await session.release();  // not in old versions
     return found;
@@ -53,7 +68,8 @@ function unlike(a, b) {
   return near(a, b, TOLERANCE[a.type]);
 }
 
-const load = fs.existsSync(path.join(folder, 'onnxjs')) ? onnxjs() : runtime();
+const KINDS = { 'onnxjs': onnxjs, 'onnxruntime-web': web, 'onnxruntime-node': native };
+const load = KINDS[Object.keys(KINDS).find(name => fs.existsSync(path.join(folder, name)))]();
 
 async function ask(line) {
   const [file, data] = line.split('\t');

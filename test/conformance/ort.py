@@ -21,7 +21,8 @@ def engines():
 
 
 # The package of npm that an engine is, by the name of the engine without its version.
-PACKAGES = {"ort": "onnxruntime-node", "onnxjs": "onnxjs", "opencv-js": "@techstark/opencv-js"}
+PACKAGES = {"ort": "onnxruntime-node", "ort-web": "onnxruntime-web", "onnxjs": "onnxjs",
+            "opencv-js": "@techstark/opencv-js"}
 
 
 def package(engine="ort-1.30.0"):
