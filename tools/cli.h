@@ -288,6 +288,7 @@ bool cmd_pass_known(const char *word, int argc, char **argv);
 const char *cmd_pass_nearest(const char *word);
 int cmd_cat(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_data(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_info(int argc, char **argv);

@@ -13,7 +13,8 @@ static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
 } commands[] = {
-    {"cat", cmd_cat},         {"check", cmd_check},     {"doctor", cmd_doctor},
+    {"cat", cmd_cat},         {"check", cmd_check},     {"data", cmd_data},
+    {"doctor", cmd_doctor},
     {"explain", cmd_explain}, {"info", cmd_info},       {"isolate", cmd_isolate},
     {"merge", cmd_merge},     {"ops", cmd_ops},         {"passes", cmd_passes},
     {"probe", cmd_probe},     {"profile", cmd_profile}, {"reduce", cmd_reduce},

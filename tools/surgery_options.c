@@ -86,7 +86,7 @@ static const char help[] =
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
     "       onnxsurg check|repair|doctor|explain|info|cat|ops|passes|rules|run|verify\n"
-    "       onnxsurg targets|probe|profile|isolate|reduce|merge   (each has --help)\n"
+    "       onnxsurg targets|probe|profile|isolate|reduce|merge|data  (each: --help)\n"
     "       onnxsurg mend IN OUT      (repair an invalid model)\n"
     "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"
     "\n"

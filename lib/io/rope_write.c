@@ -107,8 +107,7 @@ static surg_status by_kernel(writer *w, int fd, uint64_t *off, uint64_t *n) {
   return surg__error(w->rope->ctx, SURG_EIO, w->sink->path, "cannot write: %s", strerror(e));
 }
 
-static surg_status put_source(writer *w, uint64_t off, uint64_t n) {
-  surg__source *src = w->rope->source;
+static surg_status put_source(writer *w, surg__source *src, uint64_t off, uint64_t n) {
   if (src->resident) {
     assert(n <= SIZE_MAX);
     return put(w, src->base + off, (size_t)n);
@@ -163,7 +162,7 @@ static surg_status put_typed(writer *w, const surg_tensor *t) {
 }
 
 static surg_status put_tensor(writer *w, const surg_tensor *t) {
-  if (t->view == SURG__VIEW_RAW) return put_source(w, t->data.off, t->data.len);
+  if (t->view == SURG__VIEW_RAW) return put_source(w, t->model->source, t->data.off, t->data.len);
   if (t->view == SURG__VIEW_EXTERNAL && !t->codec)
     return put_file(w, t->file, t->data.off, t->data.len);
   if (t->view == SURG__VIEW_TYPED || t->codec) return put_typed(w, t);
@@ -200,7 +199,7 @@ static surg_status put_piece(writer *w, const surg__piece *p) {
     case SURG__PIECE_MEMORY:
       return put(w, w->rope->bytes.p + p->off, (size_t)p->len);
     case SURG__PIECE_SOURCE:
-      return put_source(w, p->off, p->len);
+      return put_source(w, w->rope->source, p->off, p->len);
     case SURG__PIECE_FILE:
       return put_file(w, p->object, p->off, p->len);
     case SURG__PIECE_TENSOR:

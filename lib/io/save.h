@@ -7,7 +7,9 @@
 #ifndef SURG_SAVE_H
 #define SURG_SAVE_H
 
-#include "io/rope.h"
+#include <onnxsurg/weights.h>
+
+#include "io/layout.h"
 
 /* Field numbers of onnx.proto. */
 enum {
@@ -86,14 +88,14 @@ enum {
   IMPORT_VERSION = 2
 };
 
-/* Which tensors move to the new data file, and the location written for it. */
+/* Which tensors move to new data files. */
 typedef struct surg__placing {
   bool active;
   bool all;            /* every large tensor, including those that are already external */
   bool inline_too;     /* large initializers in the model file */
   bool attributes_too; /* tensors of attributes as well */
+  bool embed;          /* instead: every external tensor moves into the model file */
   uint64_t threshold;
-  const char *location;
 } surg__placing;
 
 typedef SURG_VEC(const surg__datafile *) surg__datafiles;
@@ -103,8 +105,8 @@ typedef struct surg__saver {
   surg_context *ctx;
   const char *where; /* the output, for messages */
   surg__rope rope;   /* the model */
-  surg__rope data;   /* its new data file */
   surg__placing placing;
+  surg__layout *layout;   /* new data files, borrowed; NULL: there are none */
   surg__datafiles gather; /* data files whose tensors move to the new data file, sorted by
                            * address */
   unsigned depth;
@@ -117,7 +119,7 @@ typedef struct surg__saver {
 static inline bool surg__edited(const surg_model *m) {
   return m->lenient ? m->epoch != m->read_epoch : m->dirty;
 }
-/* Fills `rope` and `data` (save_model.c). */
+/* Fills `rope` (save_model.c). */
 surg_status surg__save_build(surg__saver *s);
 
 /* --- save_wire.c --- */
@@ -160,13 +162,13 @@ void surg__save_annotation(surg__saver *s, const surg__annotation *a);
 void surg__save_devices(surg__saver *s, const surg_node *n, const surg__field *f);
 
 /* --- save_tensor.c --- */
-/* Whether the tensor moves to the new data file. */
-bool surg__save_moves(const surg__saver *s, const surg_tensor *t, bool attribute);
+/* Whether the tensor moves to a new data file, or from one into the model file. */
+bool surg__save_moves(const surg__saver *s, const surg_tensor *t);
 /* Appends a tensor as field `number`. `extras`: the TensorProto whose other fields (doc_string,
  * metadata, unknown ones) are copied, or an empty span. `name` NULL: the name is unchanged, or
  * absent. */
 void surg__save_tensor(surg__saver *s, uint32_t number, const surg_tensor *t, surg__span extras,
-                       const char *name, bool attribute);
+                       const char *name);
 void surg__save_initializer(surg__saver *s, const surg_value *v);
 
 /* --- save_node.c --- */
@@ -177,6 +179,24 @@ void surg__save_attr(surg__saver *s, uint32_t number, const surg_attr *a);
 void surg__save_graph(surg__saver *s, uint32_t number, const surg_graph *g);
 void surg__save_function(surg__saver *s, const surg_function *f);
 
+/* --- save.c --- */
+void surg__saver_init(surg__saver *s, surg_model *m, const char *where);
+void surg__saver_free(surg__saver *s);
+surg_status surg__save_io_error(surg__saver *s, int e);
+surg_status surg__save_too_large(surg__saver *s);
+
+/* --- save_files.c --- */
+/* Writes models to files. `place`: weights are stored where the options state; otherwise they stay,
+ * and the options say what happens to those that cannot. */
+surg_status surg__save_files(surg_model *const *models, const char *const *paths, size_t n,
+                             const surg_data_options *o, bool place, bool keep_defects,
+                             surg_data_report *report);
+
+/* --- layout_write.c --- */
+/* Publishes a data file and records it; becomes the owner of `path`, allocated. */
+typedef struct surg__draft surg__draft;
+surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path);
+
 /* --- save_place.c --- */
 /* Decides what happens to the model's data files when it is written to `path` in folder `dir`;
  * rejects a path that is one of them. Fills `gather`, and `copies` with the files to copy along
@@ -186,11 +206,13 @@ surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
 /* Whether all data files of the model are reachable from folder `dir` unchanged. */
 bool surg__place_stays(const surg_model *m, const char *dir);
 bool surg__place_gathered(const surg__saver *s, const surg__datafile *f);
+/* Adds to the layout all tensors of the model that move to data files. */
+surg_status surg__place_collect(surg__saver *s);
 /* A finished file without a final name; fd -1: none. */
-typedef struct surg__draft {
+struct surg__draft {
   int fd;
   char *temp; /* allocated by surg__os_temp_in */
-} surg__draft;
+};
 void surg__draft_drop(surg__draft *d);
 /* Writes the rope to a new file in folder `dir` and syncs it unless `no_fsync`. The file gets
  * the mode of the file `like`, if that exists. */
@@ -201,8 +223,9 @@ surg_status surg__draft_publish(surg_context *ctx, surg__draft *d, const char *p
 /* Chooses the name for a data file of `size` bytes: `want`, or a variant if another file has
  * that name. If a file of that name has the same bytes, it is reused and the draft is dropped.
  * The caller frees *name and *path with surg__free. */
-surg_status surg__draft_name(surg__saver *s, const char *dir, const char *want, surg__draft *d,
-                             uint64_t size, char **name, char **path);
+surg_status surg__draft_name(surg_context *ctx, const char *where, const char *dir,
+                             const char *want, surg__draft *d, uint64_t size, char **name,
+                             char **path);
 char *surg__path_join(surg_context *ctx, const char *dir, const char *name);
 
 #endif

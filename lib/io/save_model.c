@@ -135,14 +135,13 @@ static void splice_model(surg__saver *s) {
 
 surg_status surg__save_build(surg__saver *s) {
   surg__rope_clear(&s->rope);
-  surg__rope_clear(&s->data);
   s->depth = 0;
   s->status = SURG_OK;
   if (s->m->source && !surg__edited(s->m) && !s->placing.active)
     surg__rope_source(&s->rope, 0, s->m->source->size);
   else
     splice_model(s);
-  if (s->status == SURG_OK && (s->rope.failed || s->data.failed))
+  if (s->status == SURG_OK && s->rope.failed)
     surg__save_fail(s, surg__oom(s->ctx, s->where));
   return s->status;
 }

@@ -10,7 +10,7 @@ static bool attr_moves(const surg__saver *s, const surg_attr *a) {
   if (a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS) return true;
   if (a->kind != SURG_ATTR_TENSOR && a->kind != SURG_ATTR_TENSORS) return false;
   for (uint32_t i = 0; i < a->count; i++)
-    if (surg__save_moves(s, a->u.tensors[i], true)) return true;
+    if (surg__save_moves(s, a->u.tensors[i])) return true;
   return false;
 }
 
@@ -33,7 +33,7 @@ static void put_attr_tensor(surg__saver *s, uint32_t number, const surg_tensor *
   }
   /* Computed elements may still refer to a source message, which no longer describes them. */
   if (t->view == SURG__VIEW_OWNED) own = (surg__span){0, 0};
-  surg__save_tensor(s, number, t, own, NULL, true);
+  surg__save_tensor(s, number, t, own, NULL);
 }
 
 static void put_list(surg__saver *s, const surg_attr *a) {

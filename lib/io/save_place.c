@@ -55,7 +55,8 @@ static void sort_unique(surg__datafiles *list) {
 typedef struct survey {
   surg__saver *s;
   surg__datafiles files;
-  bool opaque; /* a message that is not decoded refers to external data */
+  bool collect; /* the walk adds the tensors that move to the layout, and nothing else */
+  bool opaque;  /* a message that is not decoded refers to external data */
   bool failed;
 } survey;
 
@@ -76,26 +77,43 @@ static bool wire_external(surg__saver *s, const ProtobufCMessageDescriptor *d, s
   return found;
 }
 
-static void see_tensor(survey *v, const surg_tensor *t) {
-  if (t->view == SURG__VIEW_SPARSE) {
+/* Whether the tensor moves to a data file. */
+static bool moves_out(const surg__saver *s, const surg_tensor *t, bool attribute) {
+  const surg__placing *p = &s->placing;
+  if (t->view == SURG__VIEW_EXTERNAL && !t->file->loan)
+    return surg__place_gathered(s, t->file) || (p->all && t->bytes >= p->threshold);
+  if (!p->inline_too || (attribute && !p->attributes_too) || t->dtype == SURG_STRING) return false;
+  return t->bytes >= p->threshold &&
+         (t->view == SURG__VIEW_RAW || t->view == SURG__VIEW_TYPED || t->view == SURG__VIEW_OWNED ||
+          t->view == SURG__VIEW_EXTERNAL);
+}
+
+static void see_tensor(survey *v, const surg_tensor *t, const char *name, bool attribute) {
+  if (v->collect) {
+    if (v->s->status == SURG_OK && moves_out(v->s, t, attribute))
+      v->s->status = surg__layout_add(v->s->layout, t, name);
+  } else if (t->view == SURG__VIEW_SPARSE) {
     if (wire_external(v->s, &onnx__sparse_tensor_proto__descriptor, t->msg)) v->opaque = true;
-  } else if (t->view == SURG__VIEW_EXTERNAL) {
+  } else if (t->view == SURG__VIEW_EXTERNAL && !t->file->loan &&
+             (!v->s->placing.embed || t->codec)) {
     const surg__datafile *f = t->file;
     if (v->files.count && v->files.items[v->files.count - 1] == f) return;
     if (!surg__vec_push(v->s->ctx, &v->files, f)) v->failed = true;
   }
 }
 
-static void see_attr(survey *v, const surg_attr *a) {
+static void see_attr(survey *v, const surg_attr *a, const char *name) {
   if (a->kind == SURG_ATTR_TENSOR || a->kind == SURG_ATTR_TENSORS ||
       a->kind == SURG_ATTR_SPARSE_TENSOR || a->kind == SURG_ATTR_SPARSE_TENSORS)
-    for (uint32_t i = 0; i < a->count; i++) see_tensor(v, a->u.tensors[i]);
+    for (uint32_t i = 0; i < a->count; i++) see_tensor(v, a->u.tensors[i], name, true);
 }
 
 static void see_graph(survey *v, const surg_graph *g) {
-  for (const surg_value *x = g->first_init; x; x = x->init_next) see_tensor(v, x->tensor);
+  for (const surg_value *x = g->first_init; x; x = x->init_next)
+    see_tensor(v, x->tensor, x->name, false);
   for (const surg_node *n = g->first; n; n = n->next)
-    for (uint32_t i = 0; i < n->n_attr; i++) see_attr(v, n->attrs[i]);
+    for (uint32_t i = 0; i < n->n_attr; i++)
+      see_attr(v, n->attrs[i], n->n_out && n->out[0] ? n->out[0]->name : n->name);
 }
 
 static void see_training(survey *v) {
@@ -109,18 +127,23 @@ static void see_training(survey *v) {
       v->opaque = true;
 }
 
-static surg_status survey_model(survey *v) {
+static void see_all(survey *v) {
   surg_model *m = v->s->m;
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g)) != NULL;) see_graph(v, g);
   for (size_t i = 0; i < m->functions.count; i++)
     for (size_t k = 0; k < m->functions.items[i]->defaults.count; k++)
-      see_attr(v, m->functions.items[i]->defaults.items[k]);
+      see_attr(v, m->functions.items[i]->defaults.items[k], "");
+}
+
+static surg_status survey_model(survey *v) {
+  surg_model *m = v->s->m;
+  see_all(v);
   see_training(v);
   if (v->failed) return surg__oom(v->s->ctx, v->s->where);
   if (v->s->status != SURG_OK) return v->s->status;
   if (v->opaque) { /* the file is unknown, so all are needed */
     for (surg__datafile *f = m->files; f; f = f->next)
-      if (!f->absent && !surg__vec_push(v->s->ctx, &v->files, f))
+      if (!f->absent && !f->loan && !surg__vec_push(v->s->ctx, &v->files, f))
         return surg__oom(v->s->ctx, v->s->where);
   }
   sort_unique(&v->files);
@@ -257,6 +280,13 @@ surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
   return r;
 }
 
+surg_status surg__place_collect(surg__saver *s) {
+  survey v = {.s = s, .collect = true};
+  s->status = SURG_OK;
+  see_all(&v);
+  return s->status;
+}
+
 bool surg__place_stays(const surg_model *m, const char *dir) {
   bool all = true;
   for (const surg__datafile *f = m->files; all && f; f = f->next) {
@@ -319,30 +349,31 @@ static char *variant(surg_context *ctx, const char *name, unsigned k) {
   return NULL;
 }
 
-surg_status surg__draft_name(surg__saver *s, const char *dir, const char *want, surg__draft *d,
-                             uint64_t size, char **name, char **path) {
+surg_status surg__draft_name(surg_context *ctx, const char *where, const char *dir,
+                             const char *want, surg__draft *d, uint64_t size, char **name,
+                             char **path) {
   for (unsigned k = 0; k < NAME_TRIES; k++) {
     surg__stat st;
-    *name = variant(s->ctx, want, k);
-    *path = *name ? surg__path_join(s->ctx, dir, *name) : NULL;
+    *name = variant(ctx, want, k);
+    *path = *name ? surg__path_join(ctx, dir, *name) : NULL;
     if (!*path) {
-      surg__free(s->ctx, *name);
+      surg__free(ctx, *name);
       *name = NULL;
-      return surg__oom(s->ctx, s->where);
+      return surg__oom(ctx, where);
     }
     int e = surg__os_lstat(*path, &st);
     if (e == ENOENT) return SURG_OK;
     bool same = false;
-    if (e == 0) e = same_bytes(s->ctx, *path, d->fd, size, &same);
+    if (e == 0) e = same_bytes(ctx, *path, d->fd, size, &same);
     if (same) {
       surg__draft_drop(d);
       return SURG_OK;
     }
-    surg__free(s->ctx, *name);
-    surg__free(s->ctx, *path);
+    surg__free(ctx, *name);
+    surg__free(ctx, *path);
     *name = *path = NULL;
-    if (e != 0) return write_error(s->ctx, s->where, e);
+    if (e != 0) return write_error(ctx, where, e);
   }
-  return surg__error(s->ctx, SURG_EIO, s->where, "no free name for a data file like %s",
-                     surg__q(s->ctx, want));
+  return surg__error(ctx, SURG_EIO, where, "no free name for a data file like %s",
+                     surg__q(ctx, want));
 }

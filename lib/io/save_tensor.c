@@ -5,19 +5,18 @@
 
 #include "io/save.h"
 
-/* Alignment in bytes in a data file; large tensors start at pages, so that a runtime can map
- * them. */
-#define ALIGN_SMALL 64u
-#define ALIGN_LARGE 4096u
-#define LARGE_TENSOR ((uint64_t)1 << 20)
+/* Whether the tensor moves from a data file into the model file. Encoded tensors stay where they
+ * are. */
+static bool comes_in(const surg__saver *s, const surg_tensor *t) {
+  return t->view == SURG__VIEW_EXTERNAL && !t->codec && (s->placing.embed || t->file->loan);
+}
 
-bool surg__save_moves(const surg__saver *s, const surg_tensor *t, bool attribute) {
-  const surg__placing *p = &s->placing;
-  if (t->view == SURG__VIEW_EXTERNAL)
-    return surg__place_gathered(s, t->file) || (p->active && p->all && t->bytes >= p->threshold);
-  if (!p->active || !p->inline_too || (attribute && !p->attributes_too)) return false;
-  return t->bytes >= p->threshold &&
-         (t->view == SURG__VIEW_RAW || t->view == SURG__VIEW_TYPED || t->view == SURG__VIEW_OWNED);
+static const surg__slot *slot_of(const surg__saver *s, const surg_tensor *t) {
+  return s->layout && s->placing.active ? surg__layout_find(s->layout, t) : NULL;
+}
+
+bool surg__save_moves(const surg__saver *s, const surg_tensor *t) {
+  return slot_of(s, t) || comes_in(s, t);
 }
 
 /* --- payloads --- */
@@ -37,19 +36,17 @@ static void put_format(surg__saver *s, const surg_tensor *t) {
       surg__save_entry(s, TENSOR_EXTERNAL, c->keys[i].p, c->values[i].p);
 }
 
-static void put_placed(surg__saver *s, const surg_tensor *t) {
-  uint64_t align = t->bytes >= LARGE_TENSOR ? ALIGN_LARGE : ALIGN_SMALL;
-  surg__rope_zero(&s->data, (align - s->data.total % align) % align);
-  uint64_t off = s->data.total;
-  if (t->codec) /* encoded bytes move as they are */
-    surg__rope_file(&s->data, t->file, t->data.off, t->data.len);
-  else
-    surg__rope_tensor(&s->data, t);
-  surg__save_entry(s, TENSOR_EXTERNAL, "location", s->placing.location);
-  put_number_entry(s, "offset", off);
+static void put_placed(surg__saver *s, const surg_tensor *t, const surg__slot *slot) {
+  surg__save_entry(s, TENSOR_EXTERNAL, "location", surg__layout_location(s->layout, slot));
+  put_number_entry(s, "offset", slot->off);
   put_number_entry(s, "length", t->codec ? t->data.len : t->bytes);
   put_format(s, t);
   surg__rope_varint(&s->rope, TENSOR_LOCATION, 1);
+}
+
+static void put_raw(surg__saver *s, const surg_tensor *t) {
+  surg__rope_tag(&s->rope, TENSOR_RAW, t->bytes);
+  surg__rope_tensor(&s->rope, t);
 }
 
 static bool holds_payload(uint32_t number) {
@@ -91,9 +88,12 @@ static bool read_otherwise(const surg_tensor *t) {
   return t->defective && t->view != SURG__VIEW_ABSENT;
 }
 
-static void put_payload(surg__saver *s, const surg_tensor *t, bool attribute) {
-  if (surg__save_moves(s, t, attribute)) {
-    put_placed(s, t);
+static void put_payload(surg__saver *s, const surg_tensor *t) {
+  const surg__slot *slot = slot_of(s, t);
+  if (slot) {
+    put_placed(s, t, slot);
+  } else if (comes_in(s, t)) {
+    put_raw(s, t);
   } else if (t->view == SURG__VIEW_EXTERNAL && t->defective) {
     put_location(s, t);
   } else if (t->msg.off != 0 && t->view != SURG__VIEW_OWNED && !read_otherwise(t)) {
@@ -102,8 +102,7 @@ static void put_payload(surg__saver *s, const surg_tensor *t, bool attribute) {
     for (uint64_t i = 0; i < t->count; i++)
       surg__rope_string(&s->rope, TENSOR_STRINGS, t->strings[i].p, t->strings[i].n);
   } else {
-    surg__rope_tag(&s->rope, TENSOR_RAW, t->bytes);
-    surg__rope_tensor(&s->rope, t);
+    put_raw(s, t);
   }
 }
 
@@ -131,8 +130,7 @@ static void splice_name(surg__saver *s, surg__span body, const char *name) {
 }
 
 /* Writes the elements and shape of t with the other fields of `extras`. */
-static void splice_data(surg__saver *s, const surg_tensor *t, surg__span extras, const char *name,
-                        bool attribute) {
+static void splice_data(surg__saver *s, const surg_tensor *t, surg__span extras, const char *name) {
   surg__cursor c = surg__save_cursor(s, extras);
   surg__field f;
   bool named = false;
@@ -149,24 +147,24 @@ static void splice_data(surg__saver *s, const surg_tensor *t, surg__span extras,
     }
   }
   if (!named && name && *name) surg__save_str(s, TENSOR_NAME, name);
-  put_payload(s, t, attribute);
+  put_payload(s, t);
 }
 
 void surg__save_tensor(surg__saver *s, uint32_t number, const surg_tensor *t, surg__span extras,
-                       const char *name, bool attribute) {
+                       const char *name) {
   surg__open open = surg__save_begin(s, number);
   bool own = extras.off != 0 && extras.off == t->msg.off && extras.len == t->msg.len;
-  if (own && !surg__save_moves(s, t, attribute) && !read_otherwise(t)) {
+  if (own && !surg__save_moves(s, t) && !read_otherwise(t)) {
     if (name)
       splice_name(s, extras, name);
     else
       surg__rope_source(&s->rope, extras.off, extras.len);
   } else if (extras.off != 0) {
-    splice_data(s, t, extras, name, attribute);
+    splice_data(s, t, extras, name);
   } else {
     put_shape(s, t);
     if (name && *name) surg__save_str(s, TENSOR_NAME, name);
-    put_payload(s, t, attribute);
+    put_payload(s, t);
   }
   surg__save_end(s, open);
 }
@@ -204,11 +202,11 @@ void surg__save_initializer(surg__saver *s, const surg_value *v) {
   bool sparse = t->view == SURG__VIEW_SPARSE;
   uint32_t number = sparse ? GRAPH_SPARSE : GRAPH_INITIALIZER;
   bool clean = !surg__save_made_here(v->init_src) && !v->init_dirty && !v->named_here &&
-               !surg__save_moves(s, t, false);
+               !surg__save_moves(s, t);
   if (clean)
     surg__save_copy(s, number, v->init_src);
   else if (sparse)
     put_sparse(s, t, v->name);
   else
-    surg__save_tensor(s, number, t, dense_source(s, v), v->name, false);
+    surg__save_tensor(s, number, t, dense_source(s, v), v->name);
 }

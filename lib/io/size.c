@@ -6,7 +6,6 @@
 static surg__saver begin(surg_model *m) {
   surg__saver s = {.m = m, .ctx = m->ctx, .where = surg_model_path(m)};
   surg__rope_init(&s.rope, m->ctx, m->source);
-  surg__rope_init(&s.data, m->ctx, m->source);
   return s;
 }
 
@@ -16,7 +15,6 @@ static uint64_t end(surg__saver *s, uint64_t failed) {
   if (s->status == SURG_OK && s->rope.failed) surg__save_fail(s, surg__oom(s->ctx, s->where));
   uint64_t total = s->rope.total;
   surg__rope_free(&s->rope);
-  surg__rope_free(&s->data);
   if (s->status == SURG_OK) return total;
   surg__fail(s->m, s->status);
   return failed;
@@ -48,7 +46,7 @@ static void put_constant_node(surg__saver *s, const char *name, const surg_tenso
   surg__save_str(s, NODE_OP_TYPE, "Constant");
   surg__open attr = surg__save_begin(s, NODE_ATTRIBUTE);
   surg__save_str(s, ATTR_NAME, "value");
-  surg__save_tensor(s, ATTR_T, t, (surg__span){0, 0}, NULL, true);
+  surg__save_tensor(s, ATTR_T, t, (surg__span){0, 0}, NULL);
   surg__rope_varint(&s->rope, ATTR_TYPE, SURG_ATTR_TENSOR);
   surg__save_end(s, attr);
   surg__save_end(s, node);
@@ -57,7 +55,7 @@ static void put_constant_node(surg__saver *s, const char *name, const surg_tenso
 uint64_t surg__constant_bytes(const surg_graph *g, const char *name, const surg_tensor *t) {
   surg__saver s = begin(g->model);
   if (surg__takes_initializers(g))
-    surg__save_tensor(&s, GRAPH_INITIALIZER, t, (surg__span){0, 0}, name, false);
+    surg__save_tensor(&s, GRAPH_INITIALIZER, t, (surg__span){0, 0}, name);
   else
     put_constant_node(&s, name, t);
   return end(&s, UINT64_MAX);

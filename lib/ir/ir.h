@@ -84,6 +84,7 @@ typedef struct surg__datafile {
   uint64_t size, dev, ino;
   bool absent;          /* cannot be read, or must not be read (surg__absent) */
   bool reported;        /* reported: a tensor exceeds the file */
+  bool loan;            /* no file of the model: its bytes are copied when the model is saved */
   struct surg__datafile *next; /* next in the model's list */
 } surg__datafile;
 

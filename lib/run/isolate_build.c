@@ -264,7 +264,6 @@ surg_status surg__isolate_build(surg_node *n, const surg__machine *m, const surg
   surg_model *from = surg_graph_model(surg_node_graph(n));
   surg__saver s = {.m = from, .ctx = surg_model_context(from), .where = surg_model_path(from)};
   surg__rope_init(&s.rope, s.ctx, from->source);
-  surg__rope_init(&s.data, s.ctx, from->source);
   surg_status status = put_model(&s, n, m, needs);
   uint8_t *p = NULL;
   if (status == SURG_OK) {
@@ -281,6 +280,5 @@ surg_status surg__isolate_build(surg_node *n, const surg__machine *m, const surg
   }
   surg__free(s.ctx, p);
   surg__rope_free(&s.rope);
-  surg__rope_free(&s.data);
   return status;
 }

@@ -59,7 +59,7 @@ ARGUMENTS = {
     'verify': ['MODEL', 'MODEL'], 'targets': ['onnxruntime-1.10'], 'probe': ['--help'],
     'profile': ['MODEL'], 'isolate': ['--node', 'y', 'MODEL', 'OUT'],
     'reduce': ['--test', 'false', 'MODEL', 'OUT'], 'merge': ['MODEL', 'MODEL', '-o', 'OUT'],
-    'mend': ['MODEL', 'OUT'],
+    'mend': ['MODEL', 'OUT'], 'data': ['MODEL', 'OUT'],
 }
 SHOW = {'cat', 'info'}                     # exit 0 whatever the model is
 APART = {'passes', 'rules', 'targets', 'probe'}  # of no model

@@ -24,6 +24,7 @@ TASKS = (
     ("onnxsurg --pass 'replace{op=HardSwish}' in.onnx out.onnx", 'replace an operator by others'),
     ('onnxsurg extract --from pool5 --to logits in.onnx out.onnx', 'extract a part'),
     ('onnxsurg merge a.onnx b.onnx --connect y:x -o out.onnx', 'join two models'),
+    ('onnxsurg data --shard 2GiB in.onnx out.onnx', 'move weights to data files, or `--embed` them'),
     ('onnxsurg remove-op --op com.acme.FooOp in.onnx out.onnx', 'remove an operator, connect its input'),
     ('onnxsurg -i model.onnx', 'edit in place'),
     ('onnxsurg --out-dir small *.onnx', 'edit many files'),
@@ -53,7 +54,7 @@ TASKS = (
 )
 
 COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'cat', 'ops', 'passes', 'rules', 'run',
-            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge')
+            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data')
 
 
 def help_of(tool, *args):

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Weights: where their bytes are stored, and exchange by name with other formats. Since 0.3. */
+#ifndef ONNXSURG_WEIGHTS_H
+#define ONNXSURG_WEIGHTS_H
+
+#include <onnxsurg/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where surg_model_save_data stores weights. Zero fields are the defaults. */
+typedef struct surg_data_options {
+  uint32_t size;   /* sizeof(surg_data_options) */
+  bool embed;      /* in the model file; all fields below except no_fsync are ignored */
+  bool keep;       /* weights in data files stay there; only those in the model file move */
+  bool each;       /* in a data file for each tensor */
+  bool attributes; /* tensors of attributes, too */
+  bool no_fsync;
+  const char *file;   /* name of the data file; NULL: OUT.data. Several files have names made from
+                       * it: w-00001-of-00002.data, or w.TENSOR.data */
+  uint64_t shard;     /* maximum bytes of a data file; a larger tensor has its own; 0: no maximum */
+  uint64_t align;     /* of each tensor, a power of 2; 0: 64 bytes, 4096 from 1 MiB on */
+  uint64_t threshold; /* minimum bytes of a tensor that moves out of the model file; 0: 1024 */
+} surg_data_options;
+
+/* What surg_model_save_data did. */
+typedef struct surg_data_report {
+  uint32_t size;               /* set by the caller: sizeof(surg_data_report) */
+  uint64_t tensors, bytes;     /* in the data files that were requested, padding not included */
+  uint64_t equal, equal_bytes; /* tensors whose bytes are stored once, with those of another */
+  uint64_t files, unchanged;   /* data files; those of them that existed with the same bytes */
+} surg_data_report;
+
+/* Writes n models as surg_model_save does, with their weights where the options state. Data files
+ * are shared: equal tensors of all models are stored once. The models belong to one context; with
+ * n > 1 all paths are in one folder, and `file` is required. `report` may be NULL. No data file is
+ * overwritten; one that has the same bytes is used. Weights that are not available, sparse, encoded
+ * or strings keep their place. Memory does not depend on the size of the weights. */
+SURG_EXPORT surg_status surg_model_save_data(surg_model *const *models, const char *const *paths,
+                                             size_t n, const surg_data_options *options,
+                                             surg_data_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the data files of a layout. A file that has these bytes already is not written. */
+#include "base/os.h"
+#include "io/save.h"
+
+/* The existing data file that has all tensors of file i at their places; NULL: there is none. */
+static const surg__datafile *existing(const surg__layout *l, size_t i) {
+  const surg__datafile *f = NULL;
+  for (uint32_t k = i ? l->files.items[i - 1].last : 0; k < l->files.items[i].last; k++) {
+    const surg__slot *s = &l->slots.items[k];
+    if (s->first != k) continue;
+    if (s->t->view != SURG__VIEW_EXTERNAL || s->t->file->loan || s->t->data.off != s->off)
+      return NULL;
+    if (f && f != s->t->file) return NULL;
+    f = s->t->file;
+  }
+  return f && strcmp(f->location, l->files.items[i].location) == 0 ? f : NULL;
+}
+
+/* Whether file i is in the folder already. */
+static surg_status is_there(const surg__layout *l, size_t i, const char *dir, bool *there) {
+  const surg__datafile *f = existing(l, i);
+  surg__stat st;
+  *there = false;
+  if (!f) return SURG_OK;
+  char *path = surg__path_join(l->ctx, dir, f->location);
+  if (!path) return surg__oom(l->ctx, l->where);
+  *there = surg__os_stat(path, &st) == 0 && st.dev == f->dev && st.ino == f->ino;
+  surg__free(l->ctx, path);
+  return SURG_OK;
+}
+
+surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path) {
+  if (!surg__vec_reserve(l->ctx, &l->made, l->made.count + 1)) {
+    surg__draft_drop(d);
+    surg__free(l->ctx, path);
+    return surg__oom(l->ctx, l->where);
+  }
+  const surg_status r = surg__draft_publish(l->ctx, d, path, l->where);
+  if (r == SURG_OK)
+    l->made.items[l->made.count++] = path;
+  else
+    surg__free(l->ctx, path);
+  return r;
+}
+
+/* Writes file i and chooses its name. */
+static surg_status write_file(surg__layout *l, size_t i, const char *dir, bool no_fsync,
+                              bool *renamed) {
+  surg__part *p = &l->files.items[i];
+  surg__draft d;
+  char *name, *path;
+  surg_status r = surg__draft_write(&p->rope, dir, l->where, NULL, no_fsync, &d);
+  if (r != SURG_OK) return r;
+  r = surg__draft_name(l->ctx, l->where, dir, p->location, &d, p->rope.total, &name, &path);
+  if (r != SURG_OK) {
+    surg__draft_drop(&d);
+    return r;
+  }
+  if (d.fd >= 0) {
+    r = surg__layout_publish(l, &d, path);
+  } else {
+    surg__free(l->ctx, path);
+    l->kept++;
+  }
+  if (strcmp(name, p->location) != 0) *renamed = true;
+  surg__free(l->ctx, p->location);
+  p->location = name;
+  return r;
+}
+
+surg_status surg__layout_write(surg__layout *l, const char *dir, bool no_fsync, bool *renamed) {
+  surg_status r = SURG_OK;
+  *renamed = false;
+  for (size_t i = 0; r == SURG_OK && i < l->files.count; i++) {
+    bool there;
+    r = is_there(l, i, dir, &there);
+    if (r != SURG_OK) break;
+    if (there)
+      l->kept++;
+    else
+      r = write_file(l, i, dir, no_fsync, renamed);
+  }
+  return r;
+}
+
+void surg__layout_keep(surg__layout *l) {
+  while (l->made.count) surg__free(l->ctx, l->made.items[--l->made.count]);
+}
+
+void surg__layout_remove(surg__layout *l) {
+  while (l->made.count) {
+    char *made = l->made.items[--l->made.count];
+    surg__os_unlink(made);
+    surg__free(l->ctx, made);
+  }
+}
