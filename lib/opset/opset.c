@@ -36,6 +36,8 @@ typedef struct mover {
   surg__made made;
   SURG_VEC(surg_node *) nodes;
   SURG_VEC(blocker) blockers;
+  char lacked[240]; /* not empty: a rule was not applied since ONNX Runtime has no kernel for what
+                     * it emits */
   bool trial; /* runs on a copy of the model: nothing is reported */
   bool failed, changed, structure; /* structure: nodes were added, types are stale */
 } mover;
@@ -181,10 +183,13 @@ static bool apply(mover *v, surg_node *n, const surg_rule *r, reason *why) {
   surg_status s = SURG_EUNSUPPORTED;
   if (surg__match_at(m, n, v->next)) {
     v->made.count = 0;
+    m->lacked = false;
     if (surg_pass_allows_rule(v->pass, r))
       s = surg__emit_any(m, &v->made);
     else
       give_reason(why, OF_CONSENT, r, consent[r->exactness]);
+    if (m->lacked)
+      snprintf(v->lacked, sizeof v->lacked, "rule %.90s: %.120s", r->name, m->why ? m->why : "");
     if (s == SURG_EUNSUPPORTED && m->why) give_reason(why, OF_GUARD, r, m->why);
   } else {
     give_reason(why, m->why_stmt < 0 ? OF_GUARD : OF_PATTERN, r, m->why ? m->why : "no match");
@@ -201,7 +206,7 @@ static bool apply(mover *v, surg_node *n, const surg_rule *r, reason *why) {
 /* Tries the rules for a node. The opset range of a rule guarantees that the operators it emits are
  * of the target version; this is checked when rules are loaded. Rules of group `opset` are tried
  * first, approximate ones last. */
-static bool rewrite(mover *v, surg_node *n, bool approximate, reason *why) {
+static bool try_rules(mover *v, surg_node *n, bool approximate, reason *why) {
   const int op = surg_node_op(n);
   if (v->domain[0]) return false; /* rules are written for opsets of the default domain */
   for (int round = 0; round < 2; round++) {
@@ -217,6 +222,33 @@ static bool rewrite(mover *v, surg_node *n, bool approximate, reason *why) {
     }
   }
   return false;
+}
+
+/* Prefers replacements that ONNX Runtime has kernels for. */
+static bool rewrite(mover *v, surg_node *n, bool approximate, reason *why) {
+  v->match->any_kernel = false;
+  v->lacked[0] = 0;
+  if (try_rules(v, n, approximate, why)) return true;
+  if (v->failed || !v->lacked[0]) return false;
+  char text[480];
+  snprintf(text, sizeof text, "%.150s: %.280s; replaced nevertheless", surg__locate_node(n),
+           v->lacked);
+  v->match->any_kernel = true;
+  if (!try_rules(v, n, approximate, why)) return false;
+  if (!v->trial) surg_pass_note(v->pass, NULL, text);
+  return true;
+}
+
+/* Whether ONNX Runtime has a kernel for a node that stays, but none in the other version. */
+static bool loses_kernel(const surg_node *n, const surg_schema *from, const surg_schema *to) {
+  return surg__node_lacks_kernel(n, to) && !surg__node_lacks_kernel(n, from);
+}
+
+/* Replaces such a node, if there is a replacement with kernels. */
+static bool keep_kernels(mover *v, surg_node *n) {
+  reason why = {.kind = NO_REASON};
+  v->match->any_kernel = false;
+  return try_rules(v, n, false, &why);
 }
 
 /* Inserts Casts to types that the other version accepts. */
@@ -272,11 +304,12 @@ static void visit(mover *v, surg_node *n) {
   if (to) {
     if (!kept && !spell_defaults(v, n, from, to)) v->failed = true;
     done = !v->failed && surg__node_fits(n, from, to, &text);
-    if (done && kept && needs_edit(n, from, to)) {
+    if (done && !kept && loses_kernel(n, from, to) && keep_kernels(v, n)) to = NULL;
+    if (done && to && kept && needs_edit(n, from, to)) {
       surg__buf_printf(&text, "its attributes would change");
       done = false;
     }
-    if (done && !kept && (!drop_attrs(v, n, to) || !drop_absent(v, n, to))) v->failed = true;
+    if (done && to && !kept && (!drop_attrs(v, n, to) || !drop_absent(v, n, to))) v->failed = true;
   } else {
     surg__buf_printf(&text, "opset %d has no such operator", (int)v->next);
   }

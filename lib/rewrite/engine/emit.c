@@ -10,6 +10,7 @@
 #include "infer/infer.h"
 #include "ir/ir.h" /* for surg__node_inherit alone */
 #include "rewrite/lang/rule.h"
+#include "schema/kernels.h"
 
 typedef struct plan {
   surg__match *m;
@@ -346,6 +347,31 @@ static int dtype_of_output(const plan *p, uint16_t k, const surg_schema *s,
              : 0;
 }
 
+/* --- kernels --- */
+
+static int first_dtype(const int *bound) {
+  for (size_t i = 0; i < SURG__RULE_NODES; i++)
+    if (bound[i]) return bound[i];
+  return 0;
+}
+
+/* Whether ONNX Runtime lacks a kernel for a new node, and has one for what it replaces. Recorded as
+ * the reason. */
+static bool no_kernel(surg__match *m, const surg_schema *s, const int *bound) {
+  if (m->any_kernel || !surg__kernel_missing(s, bound, SURG__RULE_NODES) ||
+      !surg__match_has_kernels(m))
+    return false;
+  m->lacked = true;
+  surg__match_failed(m, "ONNX Runtime has no kernel for %s of %s", s->name,
+                     surg_dtype_name(first_dtype(bound)));
+  return true;
+}
+
+bool surg__b_no_kernel(surg__builder *b, const char *op_type, int dtype) {
+  const int bound[SURG__RULE_NODES] = {dtype};
+  return no_kernel(b->m, surg_schema_find("", op_type, b->m->opset), bound);
+}
+
 static bool node_types(const plan *p, uint16_t k, dtypes *d) {
   const surg__rstmt *s = &p->b->stmts[k];
   const int64_t newest = surg_schema_newest(s->domain);
@@ -370,7 +396,7 @@ static bool node_types(const plan *p, uint16_t k, dtypes *d) {
     d->of[var] = made ? made : old;
     d->known[var] = true;
   }
-  return true;
+  return !no_kernel(p->m, schema, bound);
 }
 
 /* If forwarding requires an Identity, checks that it supports the element type. */
@@ -733,7 +759,10 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
       if (!memory && m->m->ctx->alloc_status) return m->m->ctx->alloc_status;
       return not_made(m, "a number or attribute that it computes is unknown or out of range");
     }
-  if (!types_hold(p)) return not_made(m, "what it makes does not support these element types");
+  m->why_text[0] = 0;
+  if (!types_hold(p))
+    return not_made(m, m->why_text[0] ? m->why_text
+                                      : "what it makes does not support these element types");
   for (uint16_t k = 0; k < b->n && !status; k++) {
     if (!p->live[k]) continue;
     if (b->stmts[k].kind == SURG__S_NODE) status = make_node(p, k, made);

@@ -276,6 +276,9 @@ typedef struct surg__match {
   const char *why; /* why the match failed: static text, or why_text */
   int why_stmt;
   bool explain;    /* set by the caller: quote a guard that fails (slower) */
+  /* Set by the caller: emit nodes also for which ONNX Runtime has no kernel, where it has kernels
+   * for the matched ones (schema/kernels.h). Else `lacked` is set where this was the reason. */
+  bool any_kernel, lacked;
   char why_text[240];
 } surg__match;
 /* Records why the match failed, formatted into why_text. Returns false. */
@@ -295,6 +298,10 @@ bool surg__match_stands(const surg__match *m, const surg__rblock *b, uint16_t k)
 bool surg__match_keeps(const surg__match *m, const surg__rblock *b, const surg_node *n);
 /* Builds the selected emission, or the next one that can be built; otherwise as surg__emit_rule. */
 surg_status surg__emit_any(surg__match *m, surg__made *made);
+/* Whether ONNX Runtime has no kernel for the element types of a node, as a node of schema s. */
+bool surg__node_lacks_kernel(const surg_node *n, const surg_schema *s);
+/* Whether no matched node is known to lack a kernel. */
+bool surg__match_has_kernels(const surg__match *m);
 /* Evaluates an expression. UNKNOWN if its value cannot be determined. */
 surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e);
 bool surg__rtrue(surg__match *m, const surg__rexpr *e); /* NULL: true */
@@ -363,6 +370,9 @@ surg_status surg__b_decline(surg__builder *b, const char *fmt, ...)
 bool surg__b_lacks(const surg__builder *b, const char *name, const char *what);
 /* Returns `bad`. If it is true, `what` is recorded as the reason, unless there is one already. */
 bool surg__b_bad(const surg__builder *b, bool bad, const char *what);
+/* Whether the replacement must not contain an operator with this first element type, as ONNX
+ * Runtime has no kernel for it (any_kernel of surg__match). Recorded as the reason. */
+bool surg__b_no_kernel(surg__builder *b, const char *op_type, int dtype);
 
 /* Cache entry: `v` is the size of dimension `axis` of `of`, or its shape if axis is -1. */
 typedef struct surg__bsize {

@@ -304,6 +304,7 @@ static surg_status integer_product(surg__builder *b) {
                   "the zero point of the second operand is unsupported"))
     return SURG_EUNSUPPORTED;
   const plan p = plan_of(b, conv);
+  if (surg__b_no_kernel(b, conv ? "Conv" : "MatMul", p.dtype)) return SURG_EUNSUPPORTED;
   x = centred(b, "a", zero_of(b, "az", conv, false), p.dtype);
   w = centred(b, "b", zero_of(b, "bz", conv, true), p.dtype);
   surg__b_result(b, "y", exact_product(b, &p, x, w));
@@ -332,6 +333,7 @@ static surg_status scaled_product(surg__builder *b) {
   const surg_type *t = type_of(surg__b_get(b, "b"));
   const bool ranked = t && surg_type_has_rank(t) && surg_type_rank(t) <= MOST_RANK;
   const plan p = !bias || ranked ? plan_of(b, is_conv(b)) : (plan){SURG_DOUBLE, 1, 1};
+  if (surg__b_no_kernel(b, is_conv(b) ? "Conv" : "MatMul", p.dtype)) return SURG_EUNSUPPORTED;
   if (bias) bias = cast(b, bias, SURG_DOUBLE);
   val x = centred(b, "a", surg__b_get(b, "az"), p.dtype);
   val w = centred(b, "b", surg__b_get(b, "bz"), p.dtype);
