@@ -414,7 +414,10 @@ static surg__kstatus dispute(resize *r, uint32_t rank) {
     if (a->out == a->in && a->scale == 1 && !a->fixed)
       SURG__K_TRY(surg__k_disputed(r->k, "a region of an axis whose size stays"));
     same = same && a->out == a->in;
-    moves = moves || (!a->fixed && surg__rz_moves(&r->is, a));
+    const bool moved = !a->fixed && surg__rz_moves(&r->is, a);
+    if (moved && r->is.antialias)
+      SURG__K_TRY(surg__k_disputed(r->k, "an axis whose size stays, with antialias"));
+    moves = moves || moved;
   }
   return same && moves ? surg__k_disputed(r->k, "a result of the shape of the input") : SURG__K_OK;
 }

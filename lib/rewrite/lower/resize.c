@@ -213,9 +213,25 @@ static bool region_ignored(const resize *r, uint32_t i) {
   return !whole_region(r, i) && (in < 0 || out < 0 || in == out);
 }
 
+/* Whether the size of an axis may stay while elements move: with antialias, ONNX Runtime copies
+ * such an axis. */
+static bool axis_copied(const resize *r) {
+  for (uint32_t i = 0; i < r->n_axes; i++) {
+    surg__rz_axis a;
+    const double scale = known_scale(r, i);
+    if (known_axis(r, i, &a)) {
+      if (a.out == a.in && surg__rz_moves(&r->is, &a)) return true;
+    } else if (r->scales.v ? scale != 1 && scale < 2 : r->is.policy != SURG__RZ_STRETCH) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Whether the shape stays and elements do not: ONNX Runtime copies the input. */
 static bool copied(const resize *r) {
   bool moves = false;
+  if (r->is.antialias && axis_copied(r)) return true;
   for (uint32_t i = 0; i < r->n_axes; i++)
     if (region_ignored(r, i)) return true;
   for (uint32_t i = 0; i < r->n_axes; i++) {
@@ -234,7 +250,7 @@ static const char *unclear(const resize *r) {
     if (r->is.mode == SURG__RZ_NEAREST && unclear_place(r, i))
       return "the precision of coordinates decides which element is read";
   }
-  return copied(r) ? "runtimes copy an input whose shape stays" : NULL;
+  return copied(r) ? "runtimes copy an input or axis whose size stays" : NULL;
 }
 
 /* --- sizes --- */
