@@ -5,15 +5,17 @@
 #include "base/os.h"
 #include "check_target.h"
 #include "info.h"
+#include "node_row.h"
 
 static const char help[] =
-    "usage: onnxsurg info [--top N] [--values] [--dim NAME=SIZE]... [--target T]\n"
-    "                     [--json] IN...\n"
+    "usage: onnxsurg info [--top N] [--nodes] [--values] [--dim NAME=SIZE]...\n"
+    "                     [--target T] [--json] IN...\n"
     "Prints what a model contains and needs: versions and the oldest possible ones,\n"
     "inputs, outputs, operators, weights, operations, memory. Does not read weights;\n"
     "their files may be missing.\n"
     "\n"
     "  --top N            list the N most expensive nodes\n"
+    "  --nodes            list every node, as `onnxsurg nodes` does\n"
     "  --values           list every value with its type and shape\n"
     "  --dim NAME=SIZE    value of a symbol of the inputs: N=4, N=1..64, H%32\n"
     "                     (repeatable)\n"
@@ -25,14 +27,14 @@ static const char help[] =
 typedef struct request {
   cli_common common;
   size_t top;
-  bool values;
+  bool values, nodes;
   const char *dims[MOST_DIMS];
   size_t dim_count;
   const char *target_name;
   surg_target *target;
 } request;
 
-enum { OPT_TOP = OPT_OWN, OPT_VALUES, OPT_DIM, OPT_TARGET };
+enum { OPT_TOP = OPT_OWN, OPT_VALUES, OPT_NODES, OPT_DIM, OPT_TARGET };
 
 static surg_status assume(surg_model *m, const request *r) {
   surg_status s = SURG_OK;
@@ -68,6 +70,10 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
       putchar('\n');
     }
     info_print_text(&f, r->top, r->values);
+    if (r->nodes) {
+      putchar('\n');
+      (void)node_table_print(ctx, f.m, NULL, 0);
+    }
     if (title) putchar('\n');
   } else if (!surg_context_error(ctx)) {
     cli_no_memory();
@@ -91,6 +97,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_VALUES:
       r->values = true;
       return EXIT_DONE;
+    case OPT_NODES:
+      r->nodes = true;
+      return EXIT_DONE;
     case OPT_TARGET:
       r->target_name = arg;
       return EXIT_DONE;
@@ -104,6 +113,7 @@ static int take(void *user, int o, char *arg) {
 int cmd_info(int argc, char **argv) {
   static const struct option options[] = {{"top", required_argument, NULL, OPT_TOP},
                                           {"values", no_argument, NULL, OPT_VALUES},
+                                          {"nodes", no_argument, NULL, OPT_NODES},
                                           {"dim", required_argument, NULL, OPT_DIM},
                                           {"target", required_argument, NULL, OPT_TARGET},
                                           CLI_COMMON_OPTIONS,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg rules [NAME]`: lists the rewrite rules, prints one, and explains why it does not
  * match a node. */
+#include <onnxsurg/isolate.h>
 #include <onnxsurg/names.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,16 +63,6 @@ static void list_json(surg_context *ctx, const surg_rule *one) {
   json_decref(j);
 }
 
-/* The node of any graph with that name, else the producer of the value with that name. */
-static surg_node *find_node(surg_model *m, const char *name) {
-  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
-    surg_node *n = surg_graph_find_node(g, name);
-    if (!n) n = surg_value_producer(surg_graph_find_value(g, name), NULL);
-    if (n) return n;
-  }
-  return NULL;
-}
-
 static int explain(surg_context *ctx, const surg_rule *r, const char *name, const char *path,
                    const cli_common *common) {
   surg_model *m = NULL;
@@ -81,15 +72,9 @@ static int explain(surg_context *ctx, const surg_rule *r, const char *name, cons
     surg_model_free(m);
     return cli_exit_code(s);
   }
-  surg_node *n = find_node(m, name);
-  int code = EXIT_DONE;
-  if (!n) {
-    cli_put(stderr, path);
-    fprintf(stderr, ": error: no node ");
-    cli_put(stderr, name);
-    fputc('\n', stderr);
-    code = EXIT_USAGE;
-  } else {
+  surg_node *n = NULL;
+  int code = cli_exit_code(surg_node_select(m, name, &n));
+  if (n) {
     const char *why = surg_rule_explain(r, n);
     printf("rule %s at ", surg_rule_name(r));
     cli_put(stdout, name);

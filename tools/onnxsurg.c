@@ -13,13 +13,28 @@ static const struct {
   const char *name;
   int (*run)(int argc, char **argv);
 } commands[] = {
-    {"cat", cmd_cat},         {"check", cmd_check},     {"data", cmd_data},
+    /* clang-format off */
+    {"cat", cmd_cat},
+    {"check", cmd_check},
+    {"data", cmd_data},
     {"doctor", cmd_doctor},
-    {"explain", cmd_explain}, {"info", cmd_info},       {"isolate", cmd_isolate},
-    {"merge", cmd_merge},     {"ops", cmd_ops},         {"passes", cmd_passes},
-    {"probe", cmd_probe},     {"profile", cmd_profile}, {"reduce", cmd_reduce},
-    {"repair", cmd_repair},   {"rules", cmd_rules},     {"run", cmd_run},
-    {"targets", cmd_targets}, {"verify", cmd_verify},
+    {"explain", cmd_explain},
+    {"find", cmd_find},
+    {"info", cmd_info},
+    {"isolate", cmd_isolate},
+    {"merge", cmd_merge},
+    {"nodes", cmd_nodes},
+    {"ops", cmd_ops},
+    {"passes", cmd_passes},
+    {"probe", cmd_probe},
+    {"profile", cmd_profile},
+    {"reduce", cmd_reduce},
+    {"repair", cmd_repair},
+    {"rules", cmd_rules},
+    {"run", cmd_run},
+    {"targets", cmd_targets},
+    {"verify", cmd_verify},
+    /* clang-format on */
 };
 
 /* Writes "pass "x" of plugin "y"" or "init of plugin "y"", by calls that are safe in signal

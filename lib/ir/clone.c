@@ -150,12 +150,14 @@ static bool copy_tensor(cloner *c, const surg_tensor *t, surg_tensor **out) {
 static bool copy_payload(cloner *c, const surg_attr *a, surg_attr *n) {
   surg_model *m = c->to;
   switch (a->kind) {
-    case SURG_ATTR_STRING: return !a->u.s.p || surg__copy_str(m, a->u.s, &n->u.s);
+    case SURG_ATTR_STRING:
+      return !a->u.s.p || surg__copy_str(m, a->u.s, &n->u.s);
     case SURG_ATTR_INTS:
       return (n->u.ints = surg__copy(m, a->u.ints, a->count, sizeof *a->u.ints)) != NULL;
     case SURG_ATTR_FLOATS:
       return (n->u.floats = surg__copy(m, a->u.floats, a->count, sizeof *a->u.floats)) != NULL;
-    case SURG_ATTR_STRINGS: return copy_strings(c, a->u.strings, a->count, &n->u.strings);
+    case SURG_ATTR_STRINGS:
+      return copy_strings(c, a->u.strings, a->count, &n->u.strings);
     case SURG_ATTR_TENSOR:
     case SURG_ATTR_TENSORS:
     case SURG_ATTR_SPARSE_TENSOR:
@@ -178,7 +180,9 @@ static bool copy_payload(cloner *c, const surg_attr *a, surg_attr *n) {
       for (uint32_t i = 0; n->u.graphs && i < a->count; i++)
         if (a->u.graphs[i]) n->u.graphs[i] = a->u.graphs[i]->work;
       return n->u.graphs != NULL;
-    default: n->u = a->u; return true;
+    default:
+      n->u = a->u;
+      return true;
   }
 }
 
@@ -229,6 +233,7 @@ static void copy_node_flags(const surg_node *n, surg_node *k) {
   k->src = n->src;
   k->dirty = n->dirty;
   k->faulty = n->faulty;
+  k->kept = n->kept;
   k->opaque = n->opaque;
   k->types_stale = n->types_stale;
   k->io_dirty = n->io_dirty;
@@ -391,8 +396,7 @@ static bool copy_function(cloner *c, surg_function *f) {
   if (!copy_imports(c, &f->imports, &n->imports)) return false;
   for (size_t i = 0; i < f->attrs.count; i++) {
     const char *attr = name_of(c, f->attrs.items[i]);
-    if (!attr || !surg__vec_push(c->to->ctx, &n->attrs, attr))
-      return surg__failed(c->to) != NULL;
+    if (!attr || !surg__vec_push(c->to->ctx, &n->attrs, attr)) return surg__failed(c->to) != NULL;
   }
   return true;
 }
@@ -415,8 +419,8 @@ static bool make_graphs(cloner *c) {
     if (!copy_function(c, c->from->functions.items[i])) return false;
   surg_graph *tail = NULL;
   for (surg_graph *g = c->from->graph; g; g = g->next) {
-    surg_graph *n = g->kind == SURG_GRAPH_FUNCTION ? g->work
-                                                   : surg__graph_new(m, g->kind, NULL, NULL);
+    surg_graph *n =
+        g->kind == SURG_GRAPH_FUNCTION ? g->work : surg__graph_new(m, g->kind, NULL, NULL);
     if (!n) return false;
     assert(n->kind == g->kind);
     g->work = n;

@@ -295,6 +295,7 @@ struct surg_node {
   bool opaque; /* treated as an operator without schema, since the node is faulty */
   bool queued; /* in the work list of the rule driver */
   bool sheltered; /* result of surg_node_sheltered */
+  bool kept;      /* --keep protects it by its place or a pattern, during a run */
   bool dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
   uint32_t n_in, cap_in, n_out, cap_out, n_attr, cap_attr;
   surg_use *in; /* array; reallocation relinks the uses */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that a pass calls while it runs. Those that read options are in options.c. */
 #include "base/os.h"
-#include "ir/ir.h" /* for surg__locate_node only */
+#include "ir/ir.h" /* for surg__locate_node and surg_node.kept only */
 #include "pass/internal.h"
 
 surg_model *surg_pass_model(const surg_pass_ctx *p) {
@@ -17,13 +17,15 @@ surg_context *surg_pass_context(const surg_pass_ctx *p) {
 }
 
 bool surg_pass_keeps_value(const surg_pass_ctx *p, const surg_value *v) {
-  return p && v && surg__keep_name(&p->run->keep, surg_value_name(v));
+  if (!p || !v || p->run->options->n_keep == 0) return false;
+  const surg_node *n = surg_value_producer(v, NULL);
+  return (n && n->kept) || surg__keep_name(&p->run->keep, surg_value_name(v));
 }
 
 bool surg_pass_keeps_node(const surg_pass_ctx *p, const surg_node *n) {
   if (!p || !n || p->run->options->n_keep == 0) return false;
   const surg__keep *k = &p->run->keep;
-  if (surg__keep_name(k, surg_node_name(n)) || surg__keep_op(k, n)) return true;
+  if (n->kept || surg__keep_name(k, surg_node_name(n)) || surg__keep_op(k, n)) return true;
   for (size_t i = 0; i < surg_node_output_count(n); i++)
     if (surg_pass_keeps_value(p, surg_node_output(n, i))) return true;
   return false;

@@ -128,6 +128,11 @@ typedef struct surg__keep {
  * expression; `k` is then already freed. */
 surg_status surg__keep_init(surg__keep *k, surg_context *ctx, const char *const *specs, size_t n);
 void surg__keep_free(surg__keep *k);
+/* Marks the nodes that are named by a place or pattern (onnxsurg/edit.h), until the run ends, as
+ * passes move places. Warns of names that nothing has. SURG_EUSAGE, reported: an invalid pattern.
+ */
+surg_status surg__keep_mark(surg__keep *k, surg_model *m);
+void surg__keep_unmark(surg_model *m); /* NULL is allowed */
 /* Whether a node or value of this name is protected. */
 bool surg__keep_name(const surg__keep *k, const char *name);
 /* Pins the weights of a model: initializers of rank 1 or more, except booleans, strings, int32,
@@ -177,8 +182,8 @@ typedef struct surg__runner {
   surg__log *log;
   uint64_t deadline; /* in ns; 0: none */
   bool timed_out, cancelled;
-  bool apart;  /* this is the child process of surg__run_apart */
-  bool sorted; /* every graph is known to be sorted */
+  bool apart;     /* this is the child process of surg__run_apart */
+  bool sorted;    /* every graph is known to be sorted */
   uint64_t epoch; /* epoch of the model at the start of the run */
   bool has_allow; /* inside allow{...}; `allow` is the strictest of the enclosing ones */
   surg_exactness allow;
@@ -191,13 +196,13 @@ struct surg_pass_ctx {
   const surg__pipeline_step *step;
   size_t report; /* index of its surg__pass_report */
   surg__arena scratch;
-  surg_status failed;  /* status of the first surg_pass_fail or surg_pass_usage; else SURG_OK */
-  bool told_used;      /* surg_pass_used was called */
+  surg_status failed; /* status of the first surg_pass_fail or surg_pass_usage; else SURG_OK */
+  bool told_used;     /* surg_pass_used was called */
   surg_exactness used, needs; /* worst class used, and the part of it that requires consent */
   const surg__errors *errors; /* of the model before a pass of a plugin; else NULL */
   uint64_t types;             /* with `errors`: a hash of the types of inputs and outputs */
-  bool no_memory;      /* a call by the pass ran out of memory */
-  char undeclared[64]; /* an option it read without declaring it, or empty */
+  bool no_memory;             /* a call by the pass ran out of memory */
+  char undeclared[64];        /* an option it read without declaring it, or empty */
 };
 
 /* Checks that each name is a pass or `also` (NULL: none); else SURG_EUSAGE, located at `flag`. */

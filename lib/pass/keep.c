@@ -3,6 +3,7 @@
  * and --keep-weights. */
 #include <stdlib.h>
 
+#include <onnxsurg/edit.h>
 #include <onnxsurg/ops.h>
 
 #include "ir/ir.h"
@@ -65,6 +66,41 @@ void surg__keep_free(surg__keep *k) {
   surg__vec_free(k->ctx, &k->patterns);
   surg__vec_free(k->ctx, &k->names);
   surg__vec_free(k->ctx, &k->ops);
+}
+
+static bool name_exists(const surg_model *m, const char *name) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    if (surg_graph_find_node(g, name) || surg_graph_find_value(g, name)) return true;
+  return false;
+}
+
+/* Marks the nodes of a place or pattern. */
+static surg_status mark(const surg__keep *k, surg_model *m, const char *address) {
+  char why[400];
+  size_t n = 0;
+  surg_status s = surg_select_nodes(m, address, NULL, 0, &n, why, sizeof why);
+  surg_node **nodes = s == SURG_OK ? surg__calloc(k->ctx, n, sizeof *nodes) : NULL;
+  if (s == SURG_OK && !nodes) return surg__oom(k->ctx, "--keep");
+  if (s == SURG_OK) s = surg_select_nodes(m, address, nodes, n, &n, why, sizeof why);
+  for (size_t i = 0; s == SURG_OK && i < n; i++) nodes[i]->kept = true;
+  surg__free(k->ctx, nodes);
+  if (s == SURG_ENOTFOUND) {
+    surg__warn(k->ctx, "--keep", "nothing in the model is called %s", surg__q(k->ctx, address));
+    return SURG_OK;
+  }
+  return s == SURG_EUSAGE ? surg__error(k->ctx, s, "--keep", "%s", why) : s;
+}
+
+surg_status surg__keep_mark(surg__keep *k, surg_model *m) {
+  surg_status s = SURG_OK;
+  for (size_t i = 0; i < k->names.count && s == SURG_OK; i++)
+    if (!name_exists(m, k->names.items[i])) s = mark(k, m, k->names.items[i]);
+  return s;
+}
+
+void surg__keep_unmark(surg_model *m) {
+  for (surg_graph *g = m ? m->graph : NULL; g; g = g->next)
+    for (surg_node *n = g->first; n; n = n->next) n->kept = false;
 }
 
 bool surg__keep_name(const surg__keep *k, const char *name) {

@@ -123,8 +123,8 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
   if (result == SURG_PASS_UNCHANGED && changed)
     return surg__misbehaved(r, p->pass, "reported no change, and changed the model");
   if (changed && !p->pass->changes_interface && interface_of(r) != interface)
-    return surg__misbehaved(r, p->pass,
-                      "changed inputs or outputs of the model and does not declare that it may");
+    return surg__misbehaved(
+        r, p->pass, "changed inputs or outputs of the model and does not declare that it may");
   if (changed && !p->pass->changes_interface && p->errors && types_of(r) != p->types)
     return surg__misbehaved(
         r, p->pass, "changed element types of inputs or outputs and does not declare that it may");
@@ -462,19 +462,6 @@ surg_status surg__check_pass_names(const surg_registry *r, const char *flag,
   return SURG_OK;
 }
 
-static bool name_exists(const surg_model *m, const char *name) {
-  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
-    if (surg_graph_find_node(g, name) || surg_graph_find_value(g, name)) return true;
-  return false;
-}
-
-static void warn_unknown_keeps(const surg__runner *r) {
-  for (size_t i = 0; i < r->keep.names.count; i++)
-    if (!name_exists(r->model, r->keep.names.items[i]))
-      surg__warn(r->ctx, "--keep", "nothing in the model is called %s",
-                 surg__q(r->ctx, r->keep.names.items[i]));
-}
-
 static surg_status open_run(surg__runner *r) {
   const surg__run_options *o = r->options;
   surg_status s = surg__check_pass_names(r->registry, "--skip-pass", o->skip, o->n_skip, NULL);
@@ -482,7 +469,7 @@ static surg_status open_run(surg__runner *r) {
     s = surg__check_pass_names(r->registry, "--print-after", o->print_after, o->n_print_after,
                                "changed");
   if (!s) s = surg__keep_init(&r->keep, r->ctx, o->keep, o->n_keep);
-  if (!s) warn_unknown_keeps(r);
+  if (!s) s = surg__keep_mark(&r->keep, r->model);
   if (!s && o->keep_weights) surg__pin_weights(r->model);
   for (size_t i = 0; i < o->n_dims && !s; i++) s = surg_model_assume_dim(r->model, o->dims[i]);
   for (size_t i = 0; i < o->n_ranges && !s; i++)
@@ -522,6 +509,7 @@ static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
   surg__report_end(r->report);
   surg_status closed = surg__log_close(r->log, !s);
   if (r->options->keep_weights) surg__unpin_weights(r->model);
+  surg__keep_unmark(r->model);
   surg__keep_free(&r->keep);
   r->report->ns = surg__os_now_ns() - start;
   return s ? s : closed;

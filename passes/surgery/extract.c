@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../util/declared.h"
 #include "../cleanup/prune.h"
+#include "../util/declared.h"
+#include "../util/select.h"
 #include "../util/typetext.h"
-#include "../util/values.h"
 
 #define TEXT 1200
 
@@ -35,13 +35,6 @@ typedef struct extraction {
 } extraction;
 
 /* ---- reading the options --------------------------------------------------------------------- */
-
-static surg_pass_result unknown(extraction *x, const char *option, const char *name) {
-  char text[TEXT], more[TEXT / 2];
-  values_hint(x->p, x->g, name, more, sizeof more);
-  snprintf(text, sizeof text, "%s: the model has no value '%.300s'%s", option, name, more);
-  return surg_pass_usage(x->p, text);
-}
 
 /* The type that the user gives for a value, as text; NULL: none. */
 static const char *said(const extraction *x, const char *name) {
@@ -68,11 +61,10 @@ static const surg_type *type_of(extraction *x, const surg_value *v, const char *
   if (!t) t = typetext_plain(x->p, surg_value_type(v));
   if (!t) t = typetext_plain(x->p, declared_type(v));
   if (t || surg_model_status(x->m) != SURG_OK) return t;
-  snprintf(
-      text, sizeof text,
-      "%s: the type of '%.300s' is unknown and not declared in the model: give it, as in "
-      "extract{...,%.300s='float[N,3]'}",
-      option, name, name);
+  snprintf(text, sizeof text,
+           "%s: the type of '%.300s' is unknown and not declared in the model: give it, as in "
+           "extract{...,%.300s='float[N,3]'}",
+           option, name, name);
   surg_pass_fail(x->p, surg_value_producer(v, NULL), text);
   return NULL;
 }
@@ -83,10 +75,11 @@ static const char *copy_of(surg_pass_ctx *p, const char *s) {
   return copy ? memcpy(copy, s, n) : NULL;
 }
 
-static surg_pass_result read_end(extraction *x, const char *option, const char *name, end *out,
+static surg_pass_result read_end(extraction *x, const char *option, surg_value *v, end *out,
                                  const end *before, size_t n) {
-  out->value = surg_graph_find_value(x->g, name);
-  if (!out->value) return unknown(x, option, name);
+  const char *name = surg_value_name(v);
+  out->value = v;
+  if (!select_in_main(x->p, option, v)) return SURG_PASS_FAILED;
   for (size_t i = 0; i < n; i++) {
     if (before[i].value != out->value) continue;
     char text[TEXT];
@@ -99,8 +92,9 @@ static surg_pass_result read_end(extraction *x, const char *option, const char *
 }
 
 static surg_pass_result read_ends(extraction *x) {
-  x->n_from = surg_pass_list_count(x->p, "from");
-  x->n_to = surg_pass_list_count(x->p, "to");
+  surg_value **from = select_value_list(x->p, "from", &x->n_from);
+  surg_value **to = from ? select_value_list(x->p, "to", &x->n_to) : NULL;
+  if (!to) return SURG_PASS_FAILED;
   const bool outputs = x->n_to == 0;
   if (outputs) x->n_to = surg_graph_output_count(x->g);
   if (outputs && x->n_from == 0) return surg_pass_usage(x->p, "needs from= or to=, or both");
@@ -108,15 +102,12 @@ static surg_pass_result read_ends(extraction *x) {
   x->to = surg_pass_alloc(x->p, (x->n_to + 1) * sizeof *x->to);
   if (!x->from || !x->to) return SURG_PASS_FAILED;
   for (size_t i = 0; i < x->n_from; i++)
-    if (read_end(x, "from", surg_pass_list_at(x->p, "from", i), &x->from[i], x->from, i) ==
-        SURG_PASS_FAILED)
+    if (read_end(x, "from", from[i], &x->from[i], x->from, i) == SURG_PASS_FAILED)
       return SURG_PASS_FAILED;
-  for (size_t i = 0; i < x->n_to; i++) {
-    const char *name =
-        outputs ? surg_value_name(surg_graph_output(x->g, i)) : surg_pass_list_at(x->p, "to", i);
-    if (read_end(x, "to", name, &x->to[i], x->to, outputs ? 0 : i) == SURG_PASS_FAILED)
+  for (size_t i = 0; i < x->n_to; i++)
+    if (read_end(x, "to", outputs ? surg_graph_output(x->g, i) : to[i], &x->to[i], x->to,
+                 outputs ? 0 : i) == SURG_PASS_FAILED)
       return SURG_PASS_FAILED;
-  }
   return SURG_PASS_CHANGED;
 }
 
@@ -246,8 +237,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    SURG_OPTION(LIST, "from", NULL, "values that become the inputs"),
-    SURG_OPTION(LIST, "to", NULL, "values that become the outputs"),
+    SURG_OPTION(LIST, "from", NULL, "values that become the inputs (addresses)"),
+    SURG_OPTION(LIST, "to", NULL, "values that become the outputs (addresses)"),
     SURG_OPTION(PAIRS, "type", NULL, "type of a value that has none: a=\"float[N,3]\""),
 };
 

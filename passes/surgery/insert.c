@@ -8,14 +8,14 @@
  *
  * Needs sorted. Keeps sorted. Lossy: the model computes something else; exact where it is an
  * Identity. */
-#include <onnxsurg/ops.h>
 #include <errno.h>
+#include <onnxsurg/ops.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../util/domains.h"
-#include "../util/values.h"
+#include "../util/select.h"
 
 #define TEXT 800
 #define ITEMS 1000 /* most elements of a list attribute */
@@ -117,51 +117,32 @@ static surg_pass_result set_attrs(surg_pass_ctx *p, surg_node *n) {
 
 /* ---- the new node ---------------------------------------------------------------------------- */
 
-static surg_value *find_value(surg_pass_ctx *p, const surg_graph *g, const char *option,
-                              const char *name) {
+/* A further input: a value that the graph of the new node sees. A name is looked up from there. */
+static surg_value *find_with(surg_pass_ctx *p, const surg_graph *g, const char *name) {
   surg_value *v = surg_graph_lookup_value(g, name);
-  char text[TEXT], more[TEXT / 2];
+  char text[TEXT];
   if (v) return v;
-  values_hint(p, g, name, more, sizeof more);
-  snprintf(text, sizeof text, "%s: there is no value '%.200s'%s", option, name, more);
-  surg_pass_usage(p, text);
-  return NULL;
-}
-
-/* The value that at= names: in the main graph, else the only one of that name in any graph. */
-static surg_value *find_at(surg_pass_ctx *p) {
-  const surg_model *m = surg_pass_model(p);
-  const char *name = surg_pass_string(p, "at");
-  surg_value *v = surg_graph_find_value(surg_model_graph(m), name), *only = NULL;
-  size_t count = 0;
-  if (v) return v;
-  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
-    if ((v = surg_graph_find_value(g, name)) != NULL && count++ == 0) only = v;
-  if (count == 1) return only;
-  if (count == 0) return find_value(p, surg_model_graph(m), "at", name);
-  surg_pass_usage(p, "at: several subgraphs or functions have a value of this name");
+  v = select_value(p, "with", name);
+  for (const surg_graph *h = g; h && v; h = surg_graph_parent(h))
+    if (surg_value_graph(v) == h) return v;
+  snprintf(text, sizeof text, "with: '%.200s' is a value of another graph", name);
+  if (v) surg_pass_usage(p, text);
   return NULL;
 }
 
 /* Makes the consumers named by `to` read the output of the new node. */
-static surg_pass_result give_named(surg_pass_ctx *p, surg_node *n, surg_value *v) {
-  for (size_t i = 0; i < surg_pass_list_count(p, "to"); i++) {
-    const char *name = surg_pass_list_at(p, "to", i);
+static surg_pass_result give_named(surg_pass_ctx *p, surg_node *n, surg_value *v, surg_node **to,
+                                   size_t count) {
+  for (size_t i = 0; i < count; i++) {
     char text[TEXT];
-    size_t count;
     bool reads = false;
-    surg_node *to = surg_model_find_node(surg_pass_model(p), name, &count);
-    for (size_t k = 0; count == 1 && k < surg_node_input_count(to); k++) {
-      if (surg_node_input(to, k) != v) continue;
-      if (surg_node_set_input(to, k, surg_node_output(n, 0)) != SURG_OK) return SURG_PASS_FAILED;
+    for (size_t k = 0; k < surg_node_input_count(to[i]); k++) {
+      if (surg_node_input(to[i], k) != v) continue;
+      if (surg_node_set_input(to[i], k, surg_node_output(n, 0)) != SURG_OK) return SURG_PASS_FAILED;
       reads = true;
     }
     if (reads) continue;
-    snprintf(text, sizeof text, "to: %s '%.200s'%s",
-             count > 1 ? "there are several nodes"
-             : count   ? "node"
-                       : "there is no node",
-             name, count == 1 ? " does not read the value" : "");
+    snprintf(text, sizeof text, "to: node '%.200s' does not read the value", surg_node_name(to[i]));
     return surg_pass_usage(p, text);
   }
   return SURG_PASS_CHANGED;
@@ -185,7 +166,7 @@ static surg_pass_result add_inputs(surg_pass_ctx *p, surg_node *n, surg_value *v
   if (surg_node_set_input(n, 0, v) != SURG_OK) return SURG_PASS_FAILED;
   for (size_t i = 0; i < surg_pass_list_count(p, "with"); i++) {
     const char *name = surg_pass_list_at(p, "with", i);
-    surg_value *more = *name ? find_value(p, surg_node_graph(n), "with", name) : NULL;
+    surg_value *more = *name ? find_with(p, surg_node_graph(n), name) : NULL;
     if (*name && (!more || surg_node_set_input(n, i + 1, more) != SURG_OK)) return SURG_PASS_FAILED;
   }
   return SURG_PASS_CHANGED;
@@ -211,15 +192,16 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   const char *name = surg_pass_string(p, "name");
   if (!spec || !*spec || !at || !*at) return surg_pass_usage(p, "needs op= and at=");
   const char *domain = domains_split(p, spec, &op);
-  surg_value *v = domain ? find_at(p) : NULL;
-  if (!v) return SURG_PASS_FAILED;
+  surg_value *v = domain ? select_value(p, "at", at) : NULL;
+  size_t n_to;
+  surg_node **to = v ? select_node_list(p, "to", &n_to) : NULL; /* places: before the new node */
+  if (!to) return SURG_PASS_FAILED;
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   surg_graph *g = surg_value_graph(v);
   if (domains_import(g, domain, surg_pass_int(p, "version")) != SURG_OK) return SURG_PASS_FAILED;
   surg_node *n = surg_graph_add_node(g, place(p, v), domain, op, 1);
   if (!n || (name && *name && surg_node_set_name(n, name) != SURG_OK)) return SURG_PASS_FAILED;
-  const bool some = surg_pass_list_count(p, "to") > 0;
-  if ((some ? give_named(p, n, v) : give_all(p, n, v)) == SURG_PASS_FAILED ||
+  if ((n_to ? give_named(p, n, v, to, n_to) : give_all(p, n, v)) == SURG_PASS_FAILED ||
       set_attrs(p, n) == SURG_PASS_FAILED || add_inputs(p, n, v) == SURG_PASS_FAILED)
     return SURG_PASS_FAILED;
   if (!domains_takes(n, text, sizeof text)) return surg_pass_fail(p, n, text);

@@ -7,21 +7,20 @@
  *                                             rename{input.x=in,node.r=relu,dim.N=B}
  *
  * Needs nothing. Keeps sorted. Exact; changes the interface. */
+#include <onnxsurg/edit.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "../util/select.h"
 #include "../util/values.h"
 
 #define TEXT 1200
 
 typedef enum what { INPUT, OUTPUT, VALUE, NODE, DIM, N_WHAT } what;
 
-static const char *const words[] = {[INPUT] = "input",
-                                    [OUTPUT] = "output",
-                                    [VALUE] = "value",
-                                    [NODE] = "node",
-                                    [DIM] = "dim"};
+static const char *const words[] = {
+    [INPUT] = "input", [OUTPUT] = "output", [VALUE] = "value", [NODE] = "node", [DIM] = "dim"};
 _Static_assert(sizeof words / sizeof *words == N_WHAT, "a word for each option");
 
 typedef struct change {
@@ -46,23 +45,24 @@ typedef struct renaming {
 
 static surg_pass_result missing(renaming *r, const change *c) {
   char text[TEXT], more[TEXT / 2] = "";
-  if (c->what != NODE && surg_graph_find_value(r->g, c->from))
+  if (surg_graph_find_value(r->g, c->from))
     snprintf(more, sizeof more, "; it is another value of the main graph");
-  else if (c->what != NODE)
+  else
     values_hint(r->p, r->g, c->from, more, sizeof more);
   snprintf(text, sizeof text, "the model has no %s '%.300s'%s", words[c->what], c->from, more);
   return surg_pass_usage(r->p, text);
 }
 
-static surg_pass_result several(renaming *r, const change *c, size_t count) {
-  char text[TEXT];
-  snprintf(text, sizeof text, "%s '%.300s': there are %zu of this name%s", words[c->what], c->from,
-           count, c->what == NODE ? "; select one by its position, as in graph.node[0]" : "");
-  return surg_pass_usage(r->p, text);
+/* The value of an input or output: by its name, or by its place (`graph.input[0]`). */
+static surg_value *place_of_end(const renaming *r, const change *c) {
+  surg_value *v = surg_graph_find_value(r->g, c->from);
+  size_t n;
+  if (!v && surg_select_values(r->m, c->from, &v, 1, &n, NULL, 0) != SURG_OK) return NULL;
+  return v;
 }
 
 static surg_pass_result find_end(renaming *r, change *c) {
-  surg_value *v = surg_graph_find_value(r->g, c->from);
+  surg_value *v = place_of_end(r, c);
   bool is = v && c->what == INPUT && surg_value_is_input(v);
   for (size_t i = 0; v && !is && c->what == OUTPUT && i < surg_graph_output_count(r->g); i++)
     is = surg_graph_output(r->g, i) == v;
@@ -72,37 +72,30 @@ static surg_pass_result find_end(renaming *r, change *c) {
 }
 
 static bool at_edge(const renaming *r, const surg_value *v) {
+  if (surg_value_graph(v) != r->g) return false;
   if (surg_value_is_input(v)) return true;
   for (size_t i = 0; i < surg_graph_output_count(r->g); i++)
     if (surg_graph_output(r->g, i) == v) return true;
   return false;
 }
 
-/* Finds a value of the main graph that is neither input nor output, else of another graph. */
+/* Finds a value that is neither input nor output of the model. */
 static surg_pass_result find_value(renaming *r, change *c) {
-  size_t count = 0;
-  c->value = surg_graph_find_value(r->g, c->from);
-  if (c->value && at_edge(r, c->value)) {
+  c->value = select_value(r->p, "value", c->from);
+  if (!c->value) return SURG_PASS_FAILED;
+  if (at_edge(r, c->value)) {
     char text[TEXT];
     snprintf(text, sizeof text, "value '%.300s' is an %s of the model: name it as %s.%.300s",
              c->from, surg_value_is_input(c->value) ? "input" : "output",
              surg_value_is_input(c->value) ? "input" : "output", c->from);
     return surg_pass_usage(r->p, text);
   }
-  if (c->value) return SURG_PASS_CHANGED;
-  for (surg_graph *g = surg_model_next_graph(r->m, NULL); g; g = surg_model_next_graph(r->m, g)) {
-    surg_value *v = surg_graph_find_value(g, c->from);
-    if (v && count++ == 0) c->value = v;
-  }
-  if (count == 0) return missing(r, c);
-  return count == 1 ? SURG_PASS_CHANGED : several(r, c, count);
+  return SURG_PASS_CHANGED;
 }
 
 static surg_pass_result find_node(renaming *r, change *c) {
-  size_t count;
-  c->node = surg_model_find_node(r->m, c->from, &count);
-  if (count == 0) return missing(r, c);
-  return count == 1 ? SURG_PASS_CHANGED : several(r, c, count);
+  c->node = select_node(r->p, "node", c->from);
+  return c->node ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
 }
 
 static surg_pass_result read_dim(renaming *r, const change *c) {

@@ -3,6 +3,7 @@
 #include "precision.h"
 
 #include "../util/domains.h"
+#include "../util/select.h"
 
 #define TYPE(d) (UINT64_C(1) << (d))
 
@@ -43,16 +44,13 @@ static int least(uint64_t types) {
 }
 
 static bool find_chosen(prec *c) {
-  const size_t n = surg_pass_list_count(c->p, "node");
-  c->chosen = surg_pass_alloc(c->p, (n + 1) * sizeof *c->chosen);
-  if (!c->chosen) return false;
   for (size_t i = 0; i < surg_pass_list_count(c->p, "op"); i++)
     domains_found_anywhere(c->p, surg_pass_list_at(c->p, "op", i));
-  for (size_t i = 0; i < n; i++) {
-    const char *name = surg_pass_list_at(c->p, "node", i);
-    c->chosen[i] = surg_model_find_node(c->m, name, NULL);
-    surg_pass_named(c->p, name, c->chosen[i] != NULL);
-  }
+  size_t n;
+  surg_node **nodes = select_node_list(c->p, "node", &n);
+  if (!nodes || !table_make(&c->chosen, c->p, n)) return false;
+  for (size_t i = 0; i < n; i++)
+    if (!table_has(&c->chosen, nodes[i]) && !table_put(&c->chosen, nodes[i])) return false;
   return true;
 }
 

@@ -12,6 +12,8 @@
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/precision.h>
 
+#include "../util/table.h"
+
 #define PREC_NONE UINT32_MAX
 #define PREC_TEXT 400 /* bytes of a line of the report */
 
@@ -118,7 +120,7 @@ typedef struct prec {
   uint64_t from;
   int wide; /* the type of a value of the new type that has to leave it */
   bool io, aggressive, saturate;
-  surg_node **chosen; /* nodes of the option `node` */
+  table chosen; /* set of the nodes of the option `node` */
   prec_value *values;
   prec_read *reads;
   prec_slot *slots;

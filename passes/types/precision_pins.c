@@ -233,8 +233,7 @@ static bool chosen(const prec *c, const surg_node *n) {
   surg_pass_ctx *p = c->p;
   const size_t nodes = surg_pass_list_count(p, "node");
   if (!surg_pass_list_count(p, "op") && !nodes) return true;
-  for (size_t i = 0; i < nodes; i++)
-    if (c->chosen[i] == n) return true;
+  if (nodes && table_has(&c->chosen, n)) return true;
   return domains_listed(p, "op", surg_node_domain(n), surg_node_op_type(n));
 }
 

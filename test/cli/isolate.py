@@ -148,7 +148,7 @@ class Isolate(Case):
 
     def test_usage(self):
         run = ('isolate', '--node')
-        self.bad(2, 'no node "cnov": did you mean "conv"', *run, 'cnov', str(EXAMPLE), 'o.onnx')
+        self.bad(2, 'no node "cnov"; did you mean "conv"', *run, 'cnov', str(EXAMPLE), 'o.onnx')
         for place in ('99', 'graph.node[99]', 'graph.node[0].body', 'function[7].node[0]', ''):
             self.bad(2, 'no node', *run, place, 'nested.onnxtxt', 'o.onnx')
         self.write('two.onnxtxt', (HEAD % '' + '''g (float[2] x) => (y)

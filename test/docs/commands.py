@@ -30,6 +30,8 @@ TASKS = (
     ('onnxsurg --out-dir small *.onnx', 'edit many files'),
     ('onnxsurg info model.onnx', 'print what a model contains and needs'),
     ('onnxsurg info --top 10 --dim N=1 model.onnx', '... and the most expensive nodes'),
+    ('onnxsurg nodes model.onnx op=Conv', 'list nodes: all, or those of an address'),
+    ("onnxsurg find 'c = Conv (x, w, ...) y = Relu (c)' model.onnx", 'find a pattern'),
     ('onnxsurg cat model.onnx', 'print a model as text; the text can be read back'),
     ('onnxsurg check *.onnx', 'list what is invalid'),
     ('onnxsurg check --schema acme.schema model.onnx', '... with custom operators from a schema file'),
@@ -53,7 +55,7 @@ TASKS = (
     ('onnxsurg targets', 'list the known engines'),
 )
 
-COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'cat', 'ops', 'passes', 'rules', 'run',
+COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
             'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data')
 
 

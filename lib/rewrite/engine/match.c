@@ -589,7 +589,7 @@ bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
       lets(m, &r->match);
       if (!surg__rtrue(m, r->match.guard)) {
         guard_failed(m, r->match.guard);
-      } else if (choose_emission(m, 0)) {
+      } else if (r->n_emits == 0 || choose_emission(m, 0)) {
         return true;
       }
     }

@@ -162,7 +162,8 @@ static bool pattern(checker *c) {
     if (!pattern_node(c, s) || !bind_outputs(c, k)) return false;
     r->swaps = (uint16_t)(r->swaps + s->commutative);
     if (!s->more_in && !s->more_out && !s->more_attrs) continue;
-    if (r->more != SURG__NO_VAR) return FAIL(c, s->line, "`...` is allowed at one operator only");
+    if (r->more != SURG__NO_VAR && r->n_emits)
+      return FAIL(c, s->line, "`...` is allowed at one operator only");
     r->more = k;
   }
   if (!any) return FAIL(c, r->match.line, "the pattern contains no operator");

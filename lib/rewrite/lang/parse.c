@@ -250,8 +250,7 @@ static bool statement(surg__rparse *p, surg__rstmt *s) {
   *s = (surg__rstmt){.line = line_of(p), .var = SURG__NO_VAR};
   if (surg__rword(p, "let")) return let(p, s);
   if (!output_list(p, s) || !surg__lex_expect(p->t, '=')) return false;
-  if (at_plain_name(p))
-    return surg__lex_error(p->t, NULL, "expected an operator with its inputs");
+  if (at_plain_name(p)) return surg__lex_error(p->t, NULL, "expected an operator with its inputs");
   const char *from = p->t->p;
   surg_str word;
   if (!surg__lex_peek_ident(p->t, &word))
@@ -457,6 +456,69 @@ static bool body(surg__rparse *p, surg_rule *r) {
   return ok;
 }
 
+/* Parses statements up to the end of the text or `where GUARD`, which ends it. */
+static bool open_statements(surg__rparse *p, surg__rblock *b) {
+  stmts list = {0};
+  bool ok = true, guard = false;
+  while (ok && surg__lex_peek(p->t) && !(guard = surg__rword(p, "where"))) {
+    surg__rstmt s;
+    ok = statement(p, &s);
+    if (ok && list.count == SURG__RULE_NODES)
+      ok = surg__lex_error(p->t, NULL, "more than %u statements", SURG__RULE_NODES);
+    if (ok && !surg__vec_push(p->t->ctx, &list, s)) ok = no_memory(p);
+    (void)surg__lex_match(p->t, ';');
+  }
+  b->n = (uint16_t)list.count;
+  ok = ok && keep(p, &b->stmts, list.items, list.count, sizeof *list.items);
+  surg__vec_free(p->t->ctx, &list);
+  if (!ok || !guard) return ok;
+  b->guard = surg__rexpr_parse(p);
+  if (b->guard && surg__lex_peek(p->t))
+    return surg__lex_error(p->t, NULL, "the guard is the end of a pattern");
+  return b->guard != NULL;
+}
+
+static bool query(surg__rparse *p, surg_rule *r, surg__rvar *vars) {
+  uint32_t line;
+  p->rule = r;
+  p->in_match = true;
+  r->vars = vars;
+  r->match.line = 1;
+  r->match.lo = 1;
+  r->match.hi = INT64_MAX;
+  if (!open_statements(p, &r->match)) return false;
+  if (!keep(p, &r->vars, vars, r->n_vars, sizeof *vars)) return false;
+  surg__buf why;
+  surg__buf_init(&why, p->t->ctx);
+  r->read = surg__rule_check(p->t->ctx, r, &why, &line);
+  if (!r->read && why.failed) no_memory(p);
+  if (!r->read) surg__lex_error(p->t, p->t->start, "%s", why.p ? why.p : "is invalid");
+  surg__buf_free(&why);
+  return r->read;
+}
+
+surg_rule *surg__rule_query(surg__rules *rules, const char *text, size_t n, const char *name) {
+  surg__tparse t = {.ctx = rules->ctx, .name = name, .start = text, .p = text, .end = text + n};
+  surg__rparse p = {.t = &t, .rules = rules};
+  surg__rvar vars[SURG__RULE_VARS];
+  surg_rule *r = surg__arena_zalloc(&rules->arena, sizeof *r);
+  if (!r) return NULL;
+  r->name = r->file = name;
+  r->group = "";
+  r->owner = rules;
+  surg__buf_init(&t.s, rules->ctx);
+  const bool ok = query(&p, r, vars);
+  surg__buf_free(&t.s);
+  if (!ok) return NULL;
+  for (uint16_t k = 0; k < r->match.n; k++)
+    r->match.stmts[k].more_attrs = r->match.stmts[k].more_out = true;
+  const surg__rstmt *anchor = &r->match.stmts[r->anchor];
+  r->domain = anchor->domain;
+  r->op_type = anchor->op_type;
+  r->op = anchor->op;
+  return r;
+}
+
 static const char *joined(surg__rparse *p, surg_str a, surg_str b) {
   char *out = surg__arena_array(&p->rules->arena, a.n + b.n + 2, 1);
   if (!out) {
@@ -577,7 +639,10 @@ bool surg__rule_read(const surg_rule *r) {
   if (r->read) return true;
   surg__rules *rules = r->owner;
   assert(r->place < rules->list.count && rules->list.items[r->place] == r);
-  surg__tparse t = {.ctx = rules->ctx, .name = r->file, .start = r->source, .p = r->text.p,
+  surg__tparse t = {.ctx = rules->ctx,
+                    .name = r->file,
+                    .start = r->source,
+                    .p = r->text.p,
                     .end = r->text.p + r->text.n};
   surg__rparse p = {.t = &t, .rules = rules, .line_at = r->text.p, .line = r->line};
   surg_str name, ops[SURG__RULE_NODES];

@@ -230,6 +230,10 @@ surg_status surg__rules_list(surg__rules *r, const surg__rule_file *files,
                              const surg__rule_entry *entries, size_t n);
 /* Parses text and adds its rules. SURG_EINVALID: reported, as `file:line:column: ...`. */
 surg_status surg__rules_parse(surg__rules *r, const char *text, size_t n, const char *name);
+/* Parses a pattern alone, `c = Conv (x, ...) y = Relu (c) where rank(x) == 4`, into a rule without
+ * emissions that matches whatever attributes and further outputs its nodes have. It is in the arena
+ * of `rules`, not in their list. NULL: reported, as `name:line:column: ...`, or out of memory. */
+surg_rule *surg__rule_query(surg__rules *rules, const char *text, size_t n, const char *name);
 /* Lists the rules of passes/rules. Defined there, so that lib/ does not depend on passes/. */
 surg_status surg__register_builtin_rules(surg__rules *r);
 /* Checks operators, arity and names of a rule. Returns false, with the reason in `why` and its line
@@ -285,8 +289,8 @@ typedef struct surg__match {
 bool surg__match_failed(surg__match *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Whether the rule matches with its anchor at `n`. Fills *m, whose arena, ctx
- * and rule must be set. */
+/* Whether the rule matches with its anchor at `n`, and an emission can be made; a rule without
+ * emissions matches by its pattern alone. Fills *m, whose arena, ctx and rule must be set. */
 bool surg__match_at(surg__match *m, surg_node *n, int64_t opset);
 /* Selects the next emission whose guard is true, after the selected one could not be built. */
 bool surg__match_next(surg__match *m);
