@@ -60,7 +60,7 @@ ARGUMENTS = {
     'profile': ['MODEL'], 'isolate': ['--node', 'y', 'MODEL', 'OUT'],
     'reduce': ['--test', 'false', 'MODEL', 'OUT'], 'merge': ['MODEL', 'MODEL', '-o', 'OUT'],
     'mend': ['MODEL', 'OUT'], 'data': ['MODEL', 'OUT'],
-    'nodes': ['MODEL'], 'find': ['--count', 'op=Add', 'MODEL'],
+    'nodes': ['MODEL'], 'find': ['--count', '/./', 'MODEL'],
 }
 SHOW = {'cat', 'info', 'nodes', 'find'}                   # exit 0 whatever the model is
 APART = {'passes', 'rules', 'targets', 'probe'}  # of no model

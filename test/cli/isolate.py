@@ -150,7 +150,7 @@ class Isolate(Case):
         run = ('isolate', '--node')
         self.bad(2, 'no node "cnov"; did you mean "conv"', *run, 'cnov', str(EXAMPLE), 'o.onnx')
         for place in ('99', 'graph.node[99]', 'graph.node[0].body', 'function[7].node[0]', ''):
-            self.bad(2, 'no node', *run, place, 'nested.onnxtxt', 'o.onnx')
+            self.bad(2, 'no node|no place|empty address', *run, place, 'nested.onnxtxt', 'o.onnx')
         self.write('two.onnxtxt', (HEAD % '' + '''g (float[2] x) => (y)
             { [n] a = Neg (x) [n] y = Neg (a) }''').encode())
         self.bad(2, r'2 nodes are named "n".*graph.node\[0\]', *run, 'n', 'two.onnxtxt',
