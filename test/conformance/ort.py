@@ -22,7 +22,11 @@ def engines():
 
 # The package of npm that an engine is, by the name of the engine without its version.
 PACKAGES = {"ort": "onnxruntime-node", "ort-web": "onnxruntime-web", "onnxjs": "onnxjs",
-            "opencv-js": "@techstark/opencv-js"}
+            "opencv-js": "@techstark/opencv-js", "tractjs": "tractjs"}
+
+
+# The importers that are no import_js.cjs.
+SCRIPTS = {"opencv-js": "import_opencv_js.cjs", "tractjs": "import_tractjs.cjs"}
 
 
 def package(engine="ort-1.30.0"):
@@ -55,14 +59,12 @@ def onnx_python():
 
 def importer(engine):
     """The command that says of models whether an engine imports them (import_js.cjs), or None."""
-    if engine.startswith("opencv-js"):
-        folder = package(engine)
-        return ["node", os.path.join(HERE, "import_opencv_js.cjs"), folder] if folder else None
-    if engine.startswith("opencv"):
+    if engine.startswith("opencv") and not engine.startswith("opencv-js"):
         python = opencv()
         return [python, os.path.join(HERE, "import_opencv.py")] if python else None
+    script = SCRIPTS.get(engine.rpartition("-")[0], "import_js.cjs")
     folder = package(engine)
-    return ["node", os.path.join(HERE, "import_js.cjs"), folder] if folder else None
+    return ["node", os.path.join(HERE, script), folder] if folder else None
 
 
 def known(name):
