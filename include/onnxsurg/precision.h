@@ -56,6 +56,35 @@ SURG_EXPORT surg_status surg_tensor_extent(const surg_tensor *t, surg_extent *ou
 SURG_EXPORT surg_tensor *surg_tensor_narrow(surg_model *m, const surg_tensor *t, int dtype,
                                             bool *clamped);
 
+/* How the elements of a tensor are quantized: q = round (x / scale) + zero point. */
+typedef struct surg_quantization {
+  uint32_t size;   /* set by the caller: sizeof(surg_quantization) */
+  int32_t dtype;   /* INT8, UINT8, INT16, UINT16, INT4, UINT4, or FLOAT8E4M3FN, always symmetric */
+  bool symmetric;  /* zero points are 0, or the middle of an unsigned type */
+  bool reduced;    /* integers of one bit less, so that sums of two products fit 16 bits */
+  bool each;       /* a scale for each slice of `axis`; else one for the tensor */
+  size_t axis;
+  uint64_t block;  /* with `each`: a scale for so many elements along the axis; 0: for a slice */
+  double signal;   /* set: the sum of the squares of the elements, */
+  double noise;    /* ... and of the errors */
+} surg_quantization;
+/* Quantizes a tensor of float, float16 or bfloat16, in pieces. A scale has the type of the tensor
+ * and covers 0 and the elements that share it; it is 1 where all are 0. Scales and zero points have
+ * the shape that QuantizeLinear expects. A restored element differs by at most half a scale, but
+ * for the rounding of the float types. SURG_EINVALID, not reported: an element is NaN or infinite.
+ * SURG_EUNSUPPORTED: another element type, a sparse tensor, missing data, no elements, no such
+ * axis, or more than 2^24 scales of a tensor, or of a block. O(bytes) */
+SURG_EXPORT surg_status surg_tensor_quantize(surg_model *m, const surg_tensor *t,
+                                             surg_quantization *how, surg_tensor **q,
+                                             surg_tensor **scale, surg_tensor **zero);
+/* Restores a tensor from what surg_tensor_quantize makes, or another producer of integers of up to
+ * 32 bits or float8: (q - zero) * scale, of the type of the scales, as DequantizeLinear computes it
+ * with this axis and block (0: slices). `zero` may be NULL. SURG_EINVALID: shapes do not fit.
+ * SURG_EUNSUPPORTED as above. O(bytes) */
+SURG_EXPORT surg_status surg_tensor_dequantize(surg_model *m, const surg_tensor *q,
+                                               const surg_tensor *scale, const surg_tensor *zero,
+                                               size_t axis, uint64_t block, surg_tensor **out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Quantizing the elements of a tensor, in pieces: each region is read twice, once for its extent
+ * and once for the result. */
+#include <float.h>
+#include <math.h>
+
+#include "ir/tensor_scaled.h"
+
+#define PIECE SURG__SCALED_PIECE
+
+typedef struct job {
+  const surg_tensor *t;
+  surg_context *ctx;
+  surg__scaled s;
+  surg_quantization how;
+  double low, high; /* range of the integers, or of float8 */
+  int64_t middle;   /* the zero point of symmetric types */
+  uint8_t *raw, *native;
+  float *window; /* elements [at, at + n) */
+  uint64_t at, n;
+  float *least, *most; /* by key */
+  float *scales;       /* by key, as stored */
+  float *zeros;        /* by key */
+  surg_tensor *q, *scale, *zero;
+  uint8_t *out, *packed; /* results that are not yet written, and their form in the file */
+  uint64_t pending, written;
+} job;
+
+/* --- reading --- */
+
+static void to_floats(int dtype, const void *in, float *out, size_t n) {
+  if (dtype == SURG_FLOAT)
+    memcpy(out, in, n * sizeof *out);
+  else
+    for (size_t i = 0; i < n; i++) out[i] = (float)surg__load_f64(dtype, in, i);
+}
+
+/* The elements from `at` on; *n: how many, at most, are wanted; set to how many there are. */
+static const float *elements(job *j, uint64_t at, uint64_t *n, surg_status *s) {
+  const int dtype = surg_tensor_dtype(j->t);
+  const size_t size = surg__dtype_bits(dtype) / 8;
+  if (*n > PIECE) *n = PIECE;
+  if (at < j->at || at + *n > j->at + j->n) {
+    const uint64_t left = j->s.count - at;
+    j->at = at;
+    j->n = left < PIECE ? left : PIECE;
+    *s = surg_tensor_read(j->t, at * size, j->raw, (size_t)j->n * size);
+    if (*s != SURG_OK) return NULL;
+    surg__unpack(dtype, j->n, j->raw, j->native);
+    to_floats(dtype, j->native, j->window, (size_t)j->n);
+  }
+  return j->window + (at - j->at);
+}
+
+/* --- extents --- */
+
+/* Takes the elements of a run into the extents of their keys. False: one is no finite number. */
+static bool meet(const job *j, const float *x, surg__scaled_run r) {
+  float *least = j->least + r.key, *most = j->most + r.key;
+  bool finite = true;
+  if (r.step) {
+    for (uint64_t i = 0; i < r.n; i++) {
+      least[i] = x[i] < least[i] ? x[i] : least[i];
+      most[i] = x[i] > most[i] ? x[i] : most[i];
+      finite &= fabsf(x[i]) <= FLT_MAX;
+    }
+    return finite;
+  }
+  float low = *least, high = *most;
+  for (uint64_t i = 0; i < r.n; i++) {
+    low = x[i] < low ? x[i] : low;
+    high = x[i] > high ? x[i] : high;
+    finite &= fabsf(x[i]) <= FLT_MAX;
+  }
+  *least = low;
+  *most = high;
+  return finite;
+}
+
+static surg_status measure(job *j, uint64_t from, uint64_t to) {
+  surg_status s = SURG_OK;
+  for (uint64_t k = 0; k < j->s.keys; k++) j->least[k] = j->most[k] = 0;
+  while (from < to) {
+    uint64_t n = to - from;
+    const float *x = elements(j, from, &n, &s);
+    for (uint64_t done = 0; x && done < n;) {
+      const surg__scaled_run r = surg__scaled_at(&j->s, from + done, from + n);
+      if (!meet(j, x + done, r)) return SURG_EINVALID;
+      done += r.n;
+    }
+    if (s != SURG_OK) return s;
+    from += n;
+  }
+  return SURG_OK;
+}
+
+/* --- scales --- */
+
+/* The scale as its type stores it, never 0. */
+static float stored(int dtype, double scale) {
+  if (!(scale > 0)) return 1;
+  if (dtype == SURG_FLOAT16) {
+    const float f = surg__half_to_float(surg__double_to_half(scale));
+    return f > 0 ? f : 0x1p-14f;
+  }
+  if (dtype == SURG_BFLOAT16) {
+    const float f = surg__bf16_to_float(surg__double_to_bf16(scale));
+    return f >= FLT_MIN ? f : FLT_MIN;
+  }
+  return scale >= (double)FLT_MIN ? (float)scale : FLT_MIN;
+}
+
+static void choose(job *j) {
+  const int dtype = surg_tensor_dtype(j->t);
+  for (uint64_t k = 0; k < j->s.keys; k++) {
+    const double low = j->least[k], high = j->most[k], size = fmax(-low, high);
+    if (j->how.symmetric) {
+      j->scales[k] = stored(dtype, size / (j->high - (double)j->middle));
+      j->zeros[k] = (float)j->middle;
+      continue;
+    }
+    const double scale = (double)stored(dtype, (high - low) / (j->high - j->low));
+    const double zero = nearbyint(j->low - low / scale);
+    j->scales[k] = (float)scale;
+    j->zeros[k] = (float)fmin(fmax(zero, j->low), j->high);
+  }
+}
+
+/* --- results --- */
+
+static surg_status flush(job *j) {
+  if (!j->pending) return SURG_OK;
+  uint64_t bytes, before;
+  surg__dtype_bytes(j->how.dtype, j->pending, &bytes);
+  surg__dtype_bytes(j->how.dtype, j->written, &before);
+  surg__pack(j->how.dtype, j->pending, j->out, j->packed);
+  j->written += j->pending;
+  j->pending = 0;
+  return surg__blob_write(j->q->blob, before, j->packed, (size_t)bytes);
+}
+
+/* One element: its number, and the error. Rounds as QuantizeLinear does: the quotient in float, to
+ * nearest even by adding 1.5 * 2^23, which is exact below 2^22. */
+static inline float number_of(float x, float scale, float zero, float low, float high) {
+  float r = x / scale;
+  r = r < -0x1p21f ? -0x1p21f : r > 0x1p21f ? 0x1p21f : r;
+  r = (r + 0x1.8p23f) - 0x1.8p23f + zero;
+  return r < low ? low : r > high ? high : r;
+}
+
+static void store(const job *j, uint64_t at, const float *r, size_t n) {
+  if (surg__dtype_bits(j->how.dtype) == 16)
+    for (size_t i = 0; i < n; i++) ((uint16_t *)(void *)j->out)[at + i] = (uint16_t)(int32_t)r[i];
+  else
+    for (size_t i = 0; i < n; i++) j->out[at + i] = (uint8_t)(int32_t)r[i];
+}
+
+#define RUN ((size_t)1024) /* elements at a time */
+
+static void account(job *j, const float *x, const float *r, const float *scale, const float *zero,
+                    uint64_t step, size_t n) {
+  double signal = 0, noise = 0;
+  for (size_t i = 0; i < n; i++) {
+    const double e = (double)x[i] - (double)((r[i] - zero[i * step]) * scale[i * step]);
+    signal += (double)x[i] * (double)x[i];
+    noise += e * e;
+  }
+  j->how.signal += signal;
+  j->how.noise += noise;
+}
+
+static void convert(job *j, const float *x, surg__scaled_run run) {
+  const bool real = surg__dtype_is_float(j->how.dtype);
+  const float low = (float)j->low, high = (float)j->high;
+  float r[RUN];
+  for (uint64_t done = 0; done < run.n; done += RUN) {
+    const size_t n = run.n - done < RUN ? (size_t)(run.n - done) : RUN;
+    const uint64_t key = run.key + done * run.step;
+    const float *scale = j->scales + key, *zero = j->zeros + key, *in = x + done;
+    if (real) {
+      for (size_t i = 0; i < n; i++) {
+        const uint8_t b = surg__float_to_fp8(j->how.dtype, in[i] / scale[i * run.step], true);
+        j->out[j->pending + i] = b;
+        r[i] = surg__fp8_to_float(j->how.dtype, b);
+      }
+    } else if (run.step) {
+      for (size_t i = 0; i < n; i++) r[i] = number_of(in[i], scale[i], zero[i], low, high);
+    } else {
+      for (size_t i = 0; i < n; i++) r[i] = number_of(in[i], *scale, *zero, low, high);
+    }
+    if (!real) store(j, j->pending, r, n);
+    account(j, in, r, scale, zero, run.step, n);
+    j->pending += n;
+  }
+}
+
+static surg_status quantize_region(job *j, uint64_t from, uint64_t to) {
+  surg_status s = SURG_OK;
+  while (from < to) {
+    uint64_t n = to - from;
+    const float *x = elements(j, from, &n, &s);
+    for (uint64_t done = 0; x && s == SURG_OK && done < n;) {
+      const uint64_t room = PIECE - j->pending;
+      const uint64_t end = n - done < room ? n : done + room;
+      const surg__scaled_run r = surg__scaled_at(&j->s, from + done, from + end);
+      convert(j, x + done, r);
+      done += r.n;
+      if (j->pending == PIECE) s = flush(j);
+    }
+    if (s != SURG_OK) return s;
+    from += n;
+  }
+  return SURG_OK;
+}
+
+/* Writes the scales and zero points of a region. Zero points of 4 bits may begin within a byte:
+ * they are all collected first (write_zeros). */
+static surg_status write_scales(job *j, uint64_t region, uint8_t *zeros) {
+  const int dtype = surg_tensor_dtype(j->t);
+  const size_t size = surg__dtype_bits(dtype) / 8;
+  surg_status s = SURG_OK;
+  for (uint64_t at = 0; at < j->s.keys && s == SURG_OK; at += PIECE) {
+    const uint64_t n = j->s.keys - at < PIECE ? j->s.keys - at : PIECE;
+    for (uint64_t i = 0; i < n; i++)
+      surg__store_f64(dtype, j->native, i, (double)j->scales[at + i]);
+    surg__pack(dtype, n, j->native, j->raw);
+    s = surg__blob_write(j->scale->blob, (region * j->s.keys + at) * size, j->raw,
+                         (size_t)n * size);
+  }
+  j->n = 0; /* `raw` was used */
+  for (uint64_t k = 0; k < j->s.keys; k++) {
+    const int32_t z = (int32_t)j->zeros[k];
+    const uint64_t i = region * j->s.keys + k;
+    if (surg__dtype_bits(j->how.dtype) == 16)
+      ((uint16_t *)(void *)zeros)[i] = (uint16_t)z;
+    else
+      zeros[i] = (uint8_t)z;
+  }
+  return s;
+}
+
+static surg_status all_regions(job *j, uint8_t *zeros) {
+  const uint64_t regions = surg__scaled_regions(&j->s);
+  surg_status s = SURG_OK;
+  for (uint64_t i = 0; i < regions && s == SURG_OK; i++) {
+    uint64_t from, to;
+    surg__scaled_region(&j->s, i, &from, &to);
+    s = measure(j, from, to);
+    if (s != SURG_OK) break;
+    choose(j);
+    s = write_scales(j, i, zeros);
+    if (s == SURG_OK) s = quantize_region(j, from, to);
+  }
+  return s == SURG_OK ? flush(j) : s;
+}
+
+/* --- the whole --- */
+
+static surg_tensor *made(surg_model *m, int dtype, const int64_t *dims, size_t rank) {
+  surg_tensor *t = surg__tensor_alloc(m, dtype, dims, rank);
+  if (!t || !t->bytes) return t;
+  t->blob = surg__blob_new(m, t->bytes);
+  t->view = SURG__VIEW_OWNED;
+  return t->blob ? t : NULL;
+}
+
+/* Creates the three tensors, without elements. */
+static bool make(job *j, surg_model *m) {
+  const surg_tensor *t = j->t;
+  const size_t rank = surg_tensor_rank(t);
+  const int64_t length = (int64_t)j->s.length;
+  int64_t *d = surg__alloc(j->ctx, (rank + 1) * sizeof *d);
+  if (!d) return false;
+  if (rank) memcpy(d, surg_tensor_dims(t), rank * sizeof *d);
+  j->q = made(m, j->how.dtype, d, rank);
+  if (j->s.block) d[j->how.axis] = (int64_t)j->s.groups;
+  const int64_t *shape = j->s.block ? d : &length;
+  const size_t n = j->s.block ? rank : j->s.each ? 1 : 0;
+  j->scale = made(m, surg_tensor_dtype(t), shape, n);
+  j->zero = made(m, j->how.dtype, shape, n);
+  surg__free(j->ctx, d);
+  return j->q && j->scale && j->zero;
+}
+
+static bool allocate(job *j) {
+  const size_t keys = (size_t)j->s.keys + 1, piece = (size_t)PIECE;
+  j->raw = surg__alloc(j->ctx, piece * sizeof(float));
+  j->native = surg__alloc(j->ctx, piece * sizeof(float));
+  j->window = surg__alloc(j->ctx, piece * sizeof(float));
+  j->out = surg__alloc(j->ctx, piece * 2);
+  j->packed = surg__alloc(j->ctx, piece * 2);
+  j->least = surg__alloc(j->ctx, keys * 4 * sizeof(float));
+  if (!j->raw || !j->native || !j->window || !j->out || !j->packed || !j->least) return false;
+  j->most = j->least + keys;
+  j->scales = j->most + keys;
+  j->zeros = j->scales + keys;
+  return true;
+}
+
+static void release(job *j) {
+  surg__free(j->ctx, j->raw);
+  surg__free(j->ctx, j->native);
+  surg__free(j->ctx, j->window);
+  surg__free(j->ctx, j->out);
+  surg__free(j->ctx, j->packed);
+  surg__free(j->ctx, j->least);
+}
+
+/* The zero points are kept in memory: one byte or two for each scale. */
+static surg_status fill(job *j) {
+  const uint64_t n = surg_tensor_count(j->zero);
+  uint8_t *zeros = surg__calloc(j->ctx, (size_t)n + 1, 2);
+  uint8_t *packed = surg__calloc(j->ctx, (size_t)n + 1, 2);
+  surg_status s = zeros && packed ? all_regions(j, zeros) : surg__alloc_status(j->ctx);
+  if (s == SURG_OK && j->zero->bytes) {
+    surg__pack(j->how.dtype, n, zeros, packed);
+    s = surg__blob_write(j->zero->blob, 0, packed, (size_t)j->zero->bytes);
+  }
+  surg__free(j->ctx, zeros);
+  surg__free(j->ctx, packed);
+  return s;
+}
+
+/* Sets the range of the result. False: no type to quantize to. */
+static bool find_range(job *j) {
+  const int d = j->how.dtype;
+  if (d == SURG_FLOAT8E4M3FN) {
+    j->high = 448;
+    j->low = -448;
+    j->how.symmetric = true;
+    return true;
+  }
+  if (!surg__dtype_is_int(d) || surg__dtype_bits(d) > 16 || surg__dtype_bits(d) < 4) return false;
+  const int bits = (int)surg__dtype_bits(d) - j->how.reduced;
+  const double top = ldexp(1, bits) - 1;
+  const bool is_signed = surg__dtype_is_signed_int(d);
+  j->low = is_signed ? -ldexp(1, bits - 1) : 0;
+  j->high = j->low + top;
+  if (j->how.symmetric) {
+    j->middle = is_signed ? 0 : (int64_t)ldexp(1, bits - 1);
+    j->low++; /* as many numbers below the middle as above */
+  }
+  return true;
+}
+
+surg_status surg_tensor_quantize(surg_model *m, const surg_tensor *t, surg_quantization *how,
+                                 surg_tensor **q, surg_tensor **scale, surg_tensor **zero) {
+  if (!m || !t || !how || !q || !scale || !zero) return SURG_EUSAGE;
+  if (!surg__model_ok(m)) return m->status;
+  job j = {.t = t, .ctx = m->ctx, .how = {.size = sizeof j.how}};
+  surg__struct_in(&j.how, sizeof j.how, how);
+  const int dtype = surg_tensor_dtype(t);
+  j.how.signal = j.how.noise = 0;
+  if ((dtype != SURG_FLOAT && dtype != SURG_FLOAT16 && dtype != SURG_BFLOAT16) ||
+      surg_tensor_is_sparse(t) || t->view == SURG__VIEW_ABSENT || !t->count || !find_range(&j) ||
+      !surg__scaled_of(&j.s, t, j.how.each, j.how.axis, j.how.block))
+    return SURG_EUNSUPPORTED;
+  surg_status s = make(&j, m) && allocate(&j) ? SURG_OK : surg__alloc_status(m->ctx);
+  if (s == SURG_OK) s = fill(&j);
+  release(&j);
+  if (s == SURG_EINVALID || s == SURG_EUNSUPPORTED) return s;
+  if (s != SURG_OK) return surg__fail(m, s);
+  *q = j.q;
+  *scale = j.scale;
+  *zero = j.zero;
+  surg__struct_out(how, &j.how, sizeof j.how);
+  return SURG_OK;
+}
