@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""bench.py TOOL [--full] [--dir DIR] [--model FILE]: how long the main job takes, beside `cp`.
+"""bench.py TOOL [--full | --small] [--dir DIR] [--model FILE]: how long the main job takes, beside `cp`.
 
-Prints and never judges. --full: a gigabyte, a million nodes, 28 GiB of sparse external data.
+Prints and never judges. --full: a gigabyte, a million nodes, 28 GiB of sparse external data;
+--small: a megabyte and a thousand nodes, to see that this runs.
 --model: a real model to run `fold,prune` on, where its data files are.
 """
 import argparse
@@ -17,6 +18,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from onnx_wire import *
 
 ROUNDS = 5
+# (bytes of the large file, of its external data, numbers of nodes)
+SIZES = {"small": (1 << 20, 1 << 20, (100, 1000)), "usual": (64 << 20, 1 << 30, (10000, 100000)),
+         "full": (1 << 30, 28 << 30, (100000, 1000000))}
 
 
 def timed(*command):
@@ -95,8 +99,7 @@ def star(n):
     return model(graph(nodes, [], [value("x")], [value("y")]))
 
 
-def big_file(tool, folder, full):
-    total = 1 << 30 if full else 64 << 20
+def big_file(tool, folder, total):
     path, out = folder + "/big.onnx", folder + "/out.onnx"
     weights(path, 256, total // 256)
     settle()
@@ -130,15 +133,13 @@ def big_file(tool, folder, full):
         os.unlink(out)
 
 
-def external_data(tool, folder, full):
-    total = 28 << 30 if full else 1 << 30
+def external_data(tool, folder, total):
     outside(folder + "/ext.onnx", folder + "/ext.data", total, 256)
     seconds, mb = timed(tool, "--pass", "prune", folder + "/ext.onnx", folder + "/ext_out.onnx")
-    print("%d GiB of external data, same folder: prune %.1f ms, %.0f MB" % (total >> 30, seconds * 1000, mb))
+    print("%d MiB of external data, same folder: prune %.1f ms, %.0f MB" % (total >> 20, seconds * 1000, mb))
 
 
-def nodes(tool, folder, full):
-    sizes = (100000, 1000000) if full else (10000, 100000)
+def nodes(tool, folder, sizes):
     for name, make in (("chain", chain), ("star", star), ("reversed chain", lambda n: chain(n, True))):
         times = []
         for n in sizes:
@@ -172,16 +173,18 @@ def real(tool, folder, path):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool")
-    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--full", action="store_const", dest="size", const="full", default="usual")
+    parser.add_argument("--small", action="store_const", dest="size", const="small")
     parser.add_argument("--dir")
     parser.add_argument("--model")
     args = parser.parse_args()
     tool = os.path.abspath(args.tool)
     with tempfile.TemporaryDirectory(dir=args.dir) as folder:
         small(tool, folder)
-        nodes(tool, folder, args.full)
-        big_file(tool, folder, args.full)
-        external_data(tool, folder, args.full)
+        total, outside_total, counts = SIZES[args.size]
+        nodes(tool, folder, counts)
+        big_file(tool, folder, total)
+        external_data(tool, folder, outside_total)
         if args.model:
             real(tool, folder, args.model)
 

@@ -387,6 +387,14 @@ START_TEST(transposed) {
 }
 END_TEST
 
+#ifdef PLAIN_ALONE
+START_TEST(plain_alone) {
+  ck_assert_str_eq(surg__gemm_kernel_at(0)->name, "plain");
+  ck_assert_ptr_null(surg__gemm_kernel_at(1));
+}
+END_TEST
+#endif
+
 int main(void) {
   Suite *s = suite_create("kernels_gemm");
   TCase *c = tcase_create("products");
@@ -398,6 +406,9 @@ int main(void) {
   tcase_add_test(c, over_budget);
   tcase_add_test(c, convolutions);
   tcase_add_test(c, transposed);
+#ifdef PLAIN_ALONE
+  tcase_add_test(c, plain_alone);
+#endif
   suite_add_tcase(s, c);
   return unit_run(s);
 }

@@ -3,7 +3,7 @@
  * integers, ArgMax and ArgMin, CumSum and CumProd, and what sums exponentials. */
 #include "kernel_arrays.h"
 
-#define ROUNDS UNIT_ROUNDS(200)
+#define ROUNDS UNIT_ROUNDS(80)
 
 static const int wholes[] = {SURG_INT8,  SURG_UINT8,  SURG_INT16, SURG_UINT16, SURG_INT32,
                              SURG_UINT32, SURG_INT64, SURG_UINT64};

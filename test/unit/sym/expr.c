@@ -389,7 +389,7 @@ int main(void) {
   tcase_add_test(c, overflow_is_unknown);
   tcase_add_test(c, products_over_products);
   tcase_add_test(c, assumptions);
-  tcase_add_loop_test(c, random_expressions, 0, UNIT_ROUNDS(60));
+  tcase_add_loop_test(c, random_expressions, 0, UNIT_ROUNDS(24));
   tcase_add_test(c, clones);
   suite_add_tcase(suite, c);
   return unit_run(suite);
