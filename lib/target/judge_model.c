@@ -419,6 +419,34 @@ static void judge_body(walk *w, const surg_function *f) {
   }
 }
 
+/* The first attribute of the node that refers to an attribute of another name, or NULL. */
+static const surg_attr *renamed_reference(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_attr_count(n); i++) {
+    const surg_attr *a = surg_node_attr_at(n, i);
+    if (surg_attr_ref(a) && strcmp(surg_attr_ref(a), surg_attr_name(a)) != 0) return a;
+  }
+  return NULL;
+}
+
+/* Reports the first node of a called function, or of a subgraph in it, that refers to an attribute
+ * of the function by another name. */
+static void judge_references(walk *w, const surg_function *f) {
+  if (!w->t->same_references || !f->called) return;
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(w->m, g));) {
+    if (surg_graph_function(g) != f) continue;
+    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      const surg_attr *a = renamed_reference(n);
+      if (!a) continue;
+      surg__buf_printf(&w->text, "attribute %s", surg__q(w->t->ctx, surg_attr_name(a)));
+      surg__buf_printf(&w->text, " refers to attribute %s of the function; only equal names work",
+                       surg__q(w->t->ctx, surg_attr_ref(a)));
+      tell(w, (surg__objection){
+                  .verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
+      return;
+    }
+  }
+}
+
 static surg_status judge_functions(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                    void *user) {
   walk w = {.t = t, .m = m, .fn = fn, .user = user};
@@ -432,6 +460,7 @@ static surg_status judge_functions(const surg__target *t, surg_model *m, surg__o
     if (t->windows != SURG__YES) judge_function_opsets(&w, f);
     judge_formals(&w, f);
     judge_body(&w, f);
+    judge_references(&w, f);
   }
   const surg_status s = w.text.failed ? surg__alloc_status(t->ctx) : SURG_OK;
   surg__buf_free(&w.text);
@@ -452,7 +481,23 @@ static surg_status judge_model(const surg__target *t, surg_model *m, surg__objec
 /* What is reported once for a model, by the first graph that has it. */
 typedef struct once {
   bool external, sparse;
+  bool named; /* a supported node of which the target states nothing but the operator's name */
 } once;
+
+static bool is_only_named(const surg__target *t, const surg_node *n) {
+  if (!t->names_only || surg_node_function(n)) return false;
+  const surg__op_facts *op = surg__target_op(t, surg_node_domain(n), surg_node_op_type(n));
+  return op && op->n == 1 && op->facts[0].bare;
+}
+
+/* Reports that no fact contradicts the nodes, and none proves their support. */
+static void judge_named(walk *w, const once *done) {
+  if (!done->named) return;
+  surg__buf_puts(&w->text,
+                 "the target lists operators by name only: which versions, types and attributes "
+                 "of them the engine supports is unknown");
+  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_SAYS});
+}
 
 static bool is_bare(const surg_node *n) {
   return !n->n_in && !n->n_out;
@@ -505,7 +550,10 @@ static void judge_graph(walk *w, const surg_graph *g, once *done) {
       judge_bare(w, n);
       continue;
     }
-    if (surg__target_node(w->t, n, &w->text, &o) == SURG__LEGAL) continue;
+    if (surg__target_node(w->t, n, &w->text, &o) == SURG__LEGAL) {
+      done->named = done->named || is_only_named(w->t, n);
+      continue;
+    }
     o.node = n;
     tell(w, o);
   }
@@ -530,6 +578,7 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   once done = {.external = t->external != SURG__NO, .sparse = t->sparse == SURG__YES};
   mark_called(m);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) judge_graph(&w, g, &done);
+  judge_named(&w, &done);
   if (w.text.failed) s = surg__alloc_status(t->ctx);
   surg__buf_free(&w.text);
   return s;

@@ -337,6 +337,7 @@ static bool read_fact(reader *r, const json_t *j, const char *op, surg__tfact *f
   json_t *v;
   if (!json_is_object(j)) return fail(r, op, "must be an object of facts, or a list of such");
   f->source = r->source;
+  f->bare = json_object_size(j) == 0;
   json_object_foreach((json_t *)(uintptr_t)j, key, v) {
     char where[200];
     snprintf(where, sizeof where, "ops: %.80s: %.80s", op, key);
@@ -567,11 +568,13 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
                {"declared", &t->declared},
                {"defaults", &t->defaults},
                {"closed", &t->closed},
+               {"names_only", &t->names_only},
                {"last_import", &t->last_import},
                {"inlined", &t->inlined},
                {"short_domain", &t->short_domain},
                {"drops_bare", &t->drops_bare},
                {"import_calls", &t->import_calls},
+               {"same_references", &t->same_references},
                {"absent_operands", &t->absent_operands},
                {"unchecked", &t->unchecked},
                {"needs_value", &t->needs_value},

@@ -58,6 +58,7 @@ typedef struct surg__tspreads {
 typedef struct surg__tfact {
   bool refused, fixed; /* fixed: all dimensions of all inputs must be fixed */
   bool misread;        /* nodes that fit are imported, but computed differently from ONNX */
+  bool bare;           /* the row is empty: it states the name of the operator and nothing else */
   bool open_first;     /* with `fixed`: except dimension 0 of each input */
   bool fed;            /* at least one input must not be constant */
   bool same;           /* all inputs must have the same shape */
@@ -155,6 +156,8 @@ struct surg_target {
   surg__tdynamic dynamic;
   bool rest_refused;  /* operators that are not listed are unsupported, not unknown */
   bool unsorted_main; /* `unsorted` applies to the main graph, not to subgraphs */
+  bool names_only;    /* empty rows are names from a list: what forms the engine accepts is not
+                       * stated */
   bool closed;        /* operators of other domains must be registered by the user */
   bool inlined;       /* nodes of functions are of the opsets that the model imports */
   bool last_import;   /* of two imports of a domain the engine uses the last */
@@ -163,6 +166,7 @@ struct surg_target {
   surg__tlist external_keys; /* accepted keys of external_data, "prepacked_*"; empty: not stated */
   bool shapes_inside;     /* constants that shape inference reads must be in the model */
   bool absent_operands; /* operands of Sum, Concat and the like may be absent, but the first */
+  bool same_references; /* in functions an attribute may only refer to one of its own name */
   bool import_calls;  /* functions must be of a domain that the model imports */
   bool needs_value;   /* a model must have an output, or an input and a node */
   bool unchecked;     /* the engine does not check models: what no run can compute is unknown */
