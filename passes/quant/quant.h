@@ -67,6 +67,7 @@ typedef struct quant_weight {
   uint64_t block;
   int dtype; /* of the result */
   bool symmetric;
+  bool narrowed;               /* it has one scale because of the opset */
   surg_tensor *scales, *zeros; /* NULL: it is not quantized */
   /* Constants and results, made where a reader needs them. NULL: not made. */
   surg_value *q, *scale, *zero, *restored;
@@ -99,6 +100,8 @@ typedef struct quant {
   quant_site *sites;
   quant_weight *weights;
   uint32_t n_sites, n_weights;
+  table *selected; /* the nodes whose weights static quantization wants; NULL: not asked */
+  uint64_t values; /* that are quantized with scales that are known in advance */
   quant_stated stated[QUANT_STATED]; /* answers of quant_target_types */
   uint32_t n_stated;
   uint64_t nodes, left[QUANT_WHYS]; /* nodes that became integer products, or stay */
@@ -114,6 +117,8 @@ quant_kind quant_kind_of(const surg_node *n);
  * over. */
 bool quant_axes_of(const surg_node *n, quant_kind kind, size_t input, size_t rank, size_t *axis,
                    size_t *sum);
+/* Whether a node is in a quantized region: an operand is dequantized, or a result quantized. */
+bool quant_in_region(const surg_node *n);
 /* Whether the user leaves the node to the pass. */
 quant_why quant_user_why(const quant *c, const surg_node *n);
 /* The inferred element type of a value, otherwise the declared one; 0: unknown, or no tensor. */
@@ -150,5 +155,11 @@ bool quant_dynamic(quant *c);
 
 /* --- quant_report.c --- */
 void quant_report(quant *c);
+/* The ratio of two sums of squares, in decibels. */
+double quant_decibels(double signal, double noise);
+
+/* --- quant_static.c --- */
+/* Quantizes values of the main graph with scales that runs of the model give. */
+bool quant_static(quant *c);
 
 #endif

@@ -61,8 +61,7 @@ static bool produced_by(const surg_value *v, surg_narrow kind) {
   return n && surg_schema_narrow(surg_node_schema(n)) == kind;
 }
 
-/* Whether the node is in a quantized region: an operand is dequantized, or a result quantized. */
-static bool in_region(const surg_node *n) {
+bool quant_in_region(const surg_node *n) {
   for (size_t i = 0; i < surg_node_input_count(n); i++)
     if (produced_by(surg_node_input(n, i), SURG_NARROW_DEQUANTIZE)) return true;
   const surg_value *y = surg_node_output(n, 0);
@@ -78,7 +77,7 @@ static bool in_region(const surg_node *n) {
 static quant_why node_why(const quant *c, const surg_node *n) {
   const quant_why why = quant_user_why(c, n);
   if (why != QUANT_FREE) return why;
-  if (in_region(n)) return QUANT_REGION;
+  if (quant_in_region(n)) return QUANT_REGION;
   return has_reference(n) ? QUANT_FORM : QUANT_FREE;
 }
 

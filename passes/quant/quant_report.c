@@ -29,14 +29,14 @@ static const char *const reasons[] = {
 };
 _Static_assert(sizeof reasons / sizeof *reasons == QUANT_WHYS, "a text for each reason");
 
-static double decibels(double signal, double noise) {
+double quant_decibels(double signal, double noise) {
   return 10 * log10(signal / noise);
 }
 
 /* Bytes of the constants that stand for a weight. */
 static uint64_t bytes_of(const quant_weight *w) {
-  const surg_value *const made[] = {w->flipped && !w->restored ? w->flipped : w->q,
-                                    w->scale, w->column, w->zero, w->flat};
+  const surg_value *const made[] = {w->flipped && !w->restored ? w->flipped : w->q, w->scale,
+                                    w->column, w->zero, w->flat};
   uint64_t bytes = 0;
   for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
     const surg_tensor *t = made[i] ? surg_value_constant(made[i]) : NULL;
@@ -56,14 +56,14 @@ static void weight_line(quant *c, const quant_weight *w) {
     return;
   }
   if (!w->each)
-    snprintf(scales, sizeof scales, "one scale");
+    snprintf(scales, sizeof scales, "one scale%s", w->narrowed ? " (channels need opset 13)" : "");
   else if (w->block)
     snprintf(scales, sizeof scales, "a scale for each %llu elements of axis %zu",
              (unsigned long long)w->block, w->sum);
   else
     snprintf(scales, sizeof scales, "a scale for each slice of axis %zu", w->axis);
   if (w->noise > 0)
-    snprintf(loss, sizeof loss, "SQNR %.1f dB", decibels(w->signal, w->noise));
+    snprintf(loss, sizeof loss, "SQNR %.1f dB", quant_decibels(w->signal, w->noise));
   else
     snprintf(loss, sizeof loss, "no error");
   snprintf(line, sizeof line, "weight '%.200s': %s; %s; %s; %llu bytes, before %llu",
@@ -111,4 +111,5 @@ void quant_report(quant *c) {
   surg_pass_count(c->p, "weights quantized", made);
   surg_pass_count(c->p, "weights that stay", stay);
   surg_pass_count(c->p, "products quantized", c->nodes);
+  if (c->fixed) surg_pass_count(c->p, "values quantized", c->values);
 }

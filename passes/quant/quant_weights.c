@@ -57,7 +57,10 @@ static quant_why version_why(quant_weight *w, int dtype) {
   const int64_t opset = surg_graph_opset(g, "");
   if (!give_builtin(g, "DequantizeLinear")) return QUANT_OPSET;
   if (surg_model_ir_version(surg_graph_model(g)) < surg_dtype_ir_version(dtype)) return QUANT_IR;
-  if (opset_of(w, dtype) == OPSET_SLICES && opset < OPSET_SLICES) w->each = false;
+  if (opset_of(w, dtype) == OPSET_SLICES && opset < OPSET_SLICES) {
+    w->each = false;
+    w->narrowed = true;
+  }
   return opset >= opset_of(w, dtype) ? QUANT_FREE : QUANT_OPSET;
 }
 

@@ -36,6 +36,7 @@ static surg_pass_result configure(quant *c) {
   const char *weights = surg_pass_string(c->p, "weights");
   const int64_t block = surg_pass_int(c->p, "block");
   c->dynamic = surg_pass_bool(c->p, "dynamic");
+  c->fixed = surg_pass_bool(c->p, "static");
   c->asymmetric = surg_pass_bool(c->p, "asymmetric");
   c->reduced = surg_pass_bool(c->p, "reduced");
   c->whole = surg_pass_bool(c->p, "per-tensor");
@@ -44,13 +45,16 @@ static surg_pass_result configure(quant *c) {
     return surg_pass_usage(c->p,
                            "weights is int8, uint8, int4, uint4, int16, uint16 or "
                            "float8e4m3fn");
-  if (!c->dynamic && !weights) return surg_pass_usage(c->p, "expected dynamic, or weights=TYPE");
-  if (c->dynamic && weights && c->dtype != SURG_INT8 && c->dtype != SURG_UINT8)
+  if (!c->dynamic && !c->fixed && !weights)
+    return surg_pass_usage(c->p, "expected dynamic, static, or weights=TYPE");
+  if (c->dynamic && c->fixed) return surg_pass_usage(c->p, "expected dynamic or static, not both");
+  if ((c->dynamic || c->fixed) && weights && c->dtype != SURG_INT8 && c->dtype != SURG_UINT8)
     return surg_pass_usage(c->p, "products of integers have weights of int8 or uint8");
   if (block < 0 || (block > 0 && (block < BLOCK_LEAST || (block & (block - 1)) != 0)))
     return surg_pass_usage(c->p, "block is a power of two from 16 on");
-  if (block > 0 && (c->dynamic || c->whole))
-    return surg_pass_usage(c->p, "block is for weights alone, without dynamic and per-tensor");
+  if (block > 0 && (c->dynamic || c->fixed || c->whole))
+    return surg_pass_usage(c->p,
+                           "block is for weights alone, without dynamic, static and per-tensor");
   c->block = (uint64_t)block;
   return SURG_PASS_UNCHANGED;
 }
@@ -58,9 +62,12 @@ static surg_pass_result configure(quant *c) {
 static surg_pass_result quantize(quant *c) {
   if (surg_model_infer_calls(c->m) || !find_chosen(c) || !quant_collect(c)) return SURG_PASS_FAILED;
   const uint64_t epoch = surg_model_epoch(c->m);
-  if (c->dynamic ? !quant_dynamic(c) : !quant_restore_weights(c, NULL)) return SURG_PASS_FAILED;
+  if (!(c->dynamic ? quant_dynamic(c)
+        : c->fixed ? quant_static(c)
+                   : quant_restore_weights(c, NULL)))
+    return SURG_PASS_FAILED;
   const bool changed = surg_model_epoch(c->m) != epoch;
-  if (changed && c->nodes) surg_pass_used(c->p, SURG_APPROX);
+  if (changed && (c->nodes || c->values)) surg_pass_used(c->p, SURG_APPROX);
   quant_report(c);
   return changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
@@ -80,11 +87,18 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 
 static const surg_option options[] = {
     SURG_OPTION(BOOL, "dynamic", "false", "integer products; operands at run time"),
+    SURG_OPTION(BOOL, "static", "false", "scales of values from runs (inputs, draws)"),
     SURG_OPTION(STRING, "weights", NULL, "type: int8, uint8, int4, uint4 ..."),
     SURG_OPTION(INT, "block", "0", "elements of a scale (opset 21); 0: channels"),
     SURG_OPTION(BOOL, "asymmetric", "false", "weights have zero points"),
     SURG_OPTION(BOOL, "per-tensor", "false", "one scale for a weight"),
     SURG_OPTION(BOOL, "reduced", "false", "weights of one bit less"),
+    SURG_OPTION(STRING, "activations", NULL, "static: uint8 (default) or int8"),
+    SURG_OPTION(BOOL, "symmetric", "false", "static: values have no zero points"),
+    SURG_OPTION(BOOL, "operands", "false", "static: operands of products alone"),
+    SURG_OPTION(STRING, "method", "minmax", "static: percentile, entropy, mse"),
+    SURG_OPTION(LIST, "inputs", NULL, "static: folders or .npz files of inputs"),
+    SURG_OPTION(INT, "draws", "1", "static: runs on drawn inputs, without them"),
     SURG_OPTION(LIST, "op", NULL, "quantize only nodes of these operators"),
     SURG_OPTION(LIST, "node", NULL, "quantize only these nodes"),
     SURG_OPTION(STRING, "target", NULL, "use only what the target states"),

@@ -4,6 +4,7 @@
 import json
 import os
 import resource
+import struct
 import subprocess
 
 import common
@@ -23,6 +24,28 @@ class Quantize(common.Case):
         self.assertEqual(run['counters']['weights quantized'], 1)
         self.assertIn("weight 'w': int8; a scale for each slice of axis 1; SQNR 49.9 dB; "
                       "14 bytes, before 16", run['notes'])
+
+    def test_given_inputs_set_ranges(self):
+        self.write('m.onnxtxt', MATRIX.encode())
+        for k, values in enumerate([(1, 2, 3, 4), (5, -6, 7, 8)]):
+            os.makedirs('data/test_data_set_%d' % k)
+            head = "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"
+            head += ' ' * (-(len(head) + 11) % 64) + '\n'
+            with open('data/test_data_set_%d/input_0.npy' % k, 'wb') as f:
+                f.write(b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode())
+                f.write(struct.pack('<4f', *values))
+        report = json.loads(self.ok('quantize', '--static', '--inputs', 'data', '--json', 'm.onnxtxt',
+                                    'o.onnx'))
+        notes = report['run']['passes'][0]['notes']
+        self.assertIn('ranges of 2 runs on given inputs', notes)
+        self.assertTrue(any(n.startswith("value 'x': uint8; -6 to 8; scale 0.0549") for n in notes))
+
+    def test_inputs_that_are_not_there(self):
+        self.write('m.onnxtxt', MATRIX.encode())
+        r = self.run_tool('quantize', '--static', '--inputs', 'nowhere', 'm.onnxtxt', 'o.onnx')
+        self.assertNotEqual(r.returncode, 0)
+        self.assertIn(b'nowhere', r.stderr)
+        self.assertFalse(os.path.exists('o.onnx'))
 
     def test_memory_does_not_grow_with_weights(self):
         with open(common.TOOL, 'rb') as f:

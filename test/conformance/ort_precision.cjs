@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // ort_precision.cjs PACKAGE: reads lines "A<TAB>B[<TAB>FOLDER]" from standard input and runs both models in
 // ONNX Runtime on equal inputs: those of FOLDER (input_K.pb), else drawn ones. Answers each line with one
-// JSON line {verdict, why, error, finite, same}. Verdicts: ran, refused-before, refused-after, not-run (the
+// JSON line {verdict, why, error, sqnr, finite, same}. Verdicts: ran, refused-before, refused-after, not-run (the
 // first runs on no input we make), interface (names, types or shapes of inputs or outputs differ), fails
 // (the second does not run). error: the most that an output differs, relative to its largest element;
-// finite: B gives NaN and infinities only where A does; same: outputs that are no floats are equal.
+// sqnr: the least ratio of squares of an output to those of its errors, in decibels, if there are errors;
+// "save<TAB>A<TAB>FOLDER[<TAB>DATA]" writes such inputs of A to the folder. finite: B gives NaN and infinities only where A does; same: outputs that are no floats are equal.
 'use strict';
+const fs = require('fs');
 const path = require('path');
 const readline = require('readline');
 const ort = require(path.resolve(process.argv[2], 'node_modules/onnxruntime-node'));
 const { both } = require('./ort_both.cjs');
 const { generator, fromHalf, makeTensor } = require('./ort_inputs.cjs');
-const { readAll } = require('./tensor_pb.cjs');
+const { message, readAll } = require('./tensor_pb.cjs');
 
 const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
 const SIZES = [2, 3, 1, 4, 8, 16, 32, 64, 128, 256];
@@ -65,14 +67,17 @@ function compare(a, b, answer) {
     return;
   }
   const value = a.data instanceof Uint16Array ? fromHalf : v => v;
-  let largest = 0, most = 0;
+  let largest = 0, most = 0, signal = 0, noise = 0;
   for (let i = 0; i < a.data.length; i++) {
     const p = value(a.data[i]), q = value(b.data[i]);
     if (!Number.isFinite(p)) continue;
     if (!Number.isFinite(q)) answer.finite = false;
     largest = Math.max(largest, Math.abs(p));
     most = Math.max(most, Math.abs(p - q));
+    signal += p * p;
+    noise += (p - q) * (p - q);
   }
+  if (noise > 0) answer.sqnr = Math.min(answer.sqnr ?? Infinity, 10 * Math.log10(signal / noise));
   if (most > 0) answer.error = Math.max(answer.error, largest > 0 ? most / largest : most);
 }
 
@@ -101,14 +106,35 @@ async function judge(before, after, folder) {
   return { verdict: 'not-run', why };
 }
 
-function answer(a, b, folder) {
+// Writes the inputs that a model runs on to a folder; the verdict is "saved".
+async function save(before, folder, data) {
+  let why = '';
+  for (const feed of feeds(before, data)) {
+    try {
+      await before.run(feed);
+    } catch (error) {
+      why = String(error.message);
+      continue;
+    }
+    before.inputNames.forEach((name, i) =>
+      fs.writeFileSync(path.join(folder, `input_${i}.pb`), message(feed[name])));
+    return { verdict: 'saved' };
+  }
+  return { verdict: 'not-run', why };
+}
+
+function answer(a, b, folder, data) {
+  if (a === 'save') {
+    return both(ort, SETTINGS, b, b, before => save(before, folder, data))
+      .catch(error => ({ verdict: 'not-run', why: String(error.message) }));
+  }
   const failed = (error) => ({ verdict: 'not-run', why: String(error.message) });
   return both(ort, SETTINGS, a, b, (before, after) => judge(before, after, folder).catch(failed));
 }
 
 (async () => {
   for await (const line of readline.createInterface({ input: process.stdin })) {
-    const [a, b, folder] = line.split('\t');
-    process.stdout.write(JSON.stringify(await answer(a, b, folder)).replace(/\\n/g, ' ') + '\n');
+    const [a, b, folder, data] = line.split('\t');
+    process.stdout.write(JSON.stringify(await answer(a, b, folder, data)).replace(/\\n/g, ' ') + '\n');
   }
 })();

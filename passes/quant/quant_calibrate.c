@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges of values, and errors of the quantized model, by runs of the built-in evaluator: on inputs
+ * that the user gives, else on drawn ones. */
+#include <float.h>
+#include <math.h>
+#include <onnxsurg/evaluate.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "quant_static.h"
+
+#define SETS_MOST 4096 /* folders test_data_set_0, 1 ... of a folder */
+#define DRAWS_MOST 1024
+#define PATH_MOST 4096
+#define BINS_MOST (UINT64_C(1) << 26) /* bytes of the counts of all values */
+
+typedef struct runs {
+  quant_static_state *s;
+  surg_model *m; /* with all values as outputs */
+  surg_engine *engine;
+  surg_session *session;
+  surg_array **out;
+  size_t n_out;
+} runs;
+
+/* --- options --- */
+
+static bool usage(const quant_static_state *s, const char *text) {
+  surg_pass_usage(s->c->p, text);
+  return false;
+}
+
+/* Whether the target may support QuantizeLinear to a type with this zero point, of what it states.
+ */
+static bool target_takes(const quant_static_state *s, int dtype, uint8_t zero) {
+  const quant *c = s->c;
+  surg_context *ctx = surg_pass_context(c->p);
+  const float one = 1;
+  const surg_dim two = {.value = 2};
+  surg_judgement j = {.size = sizeof j};
+  if (!c->target) return true;
+  surg_model *m = surg_model_new(ctx, surg_model_ir_version(c->m), surg_graph_opset(s->g, ""));
+  surg_graph *g = m ? surg_model_graph(m) : NULL;
+  const surg_type *t = surg_type_tensor(m, SURG_FLOAT, &two, 1);
+  surg_value *x = surg_graph_add_input(g, "x", t);
+  surg_node *q = surg_graph_add_node(g, NULL, "", "QuantizeLinear", 1);
+  surg_node *d = surg_graph_add_node(g, NULL, "", "DequantizeLinear", 1);
+  surg_value *in[] = {
+      x,
+      surg_graph_constant(g, q, "scale", surg_tensor_new(m, SURG_FLOAT, NULL, 0, &one, sizeof one)),
+      surg_graph_constant(g, q, "zero", surg_tensor_new(m, dtype, NULL, 0, &zero, 1))};
+  bool ok = m != NULL;
+  for (size_t i = 0; i < 3 && ok; i++)
+    ok = surg_node_set_input(q, i, in[i]) == SURG_OK &&
+         surg_node_set_input(d, i, i ? in[i] : surg_node_output(q, 0)) == SURG_OK;
+  ok = ok && surg_graph_add_output(g, surg_node_output(d, 0), t) == SURG_OK &&
+       surg_target_judge(c->target, m, NULL, NULL, &j) == SURG_OK && j.verdict != SURG_UNSUPPORTED;
+  surg_model_free(m);
+  return ok;
+}
+
+bool quant_static_options(quant_static_state *s) {
+  static const char *const methods[] = {"minmax", "percentile", "entropy", "mse"};
+  const surg_pass_ctx *p = s->c->p;
+  const char *type = surg_pass_string(p, "activations"), *method = surg_pass_string(p, "method");
+  /* Engines without zero points quantize operands of products. */
+  const bool plain = !target_takes(s, SURG_UINT8, 1) && !target_takes(s, SURG_INT8, 1);
+  s->activations = type                             ? surg_dtype_from_name(type)
+                   : target_takes(s, SURG_UINT8, 1) ? SURG_UINT8
+                                                    : SURG_INT8;
+  s->symmetric = plain || surg_pass_bool(p, "symmetric");
+  s->operands = plain || surg_pass_bool(p, "operands");
+  s->percentile = 99.99;
+  while (s->method < 4 && strcmp(method, methods[s->method])) s->method++;
+  if (s->method == 4) return usage(s, "method is minmax, percentile, entropy or mse");
+  if (s->activations != SURG_UINT8 && s->activations != SURG_INT8)
+    return usage(s, "activations is uint8 or int8");
+  if (surg_graph_opset(s->g, "") >= 10 && !target_takes(s, s->activations,
+                                                        !s->symmetric                  ? 1
+                                                        : s->activations == SURG_UINT8 ? 128
+                                                                                       : 0))
+    return usage(s, "the target does not support QuantizeLinear to this type");
+  return true;
+}
+
+/* --- runs --- */
+
+static surg_status prepare(runs *r) {
+  const surg_engine_options how = {.size = sizeof how};
+  surg_pass_ctx *p = r->s->c->p;
+  surg_status s = surg_engine_new(surg_pass_context(p), &how, &r->engine);
+  if (s == SURG_OK) s = surg_session_new(r->engine, r->m, &r->session);
+  if (s != SURG_OK) return s;
+  r->n_out = surg_graph_output_count(surg_model_graph(r->m));
+  r->out = surg_pass_alloc(p, (r->n_out + 1) * sizeof *r->out);
+  return r->out ? SURG_OK : SURG_ENOMEM;
+}
+
+static void release(runs *r) {
+  for (size_t i = 0; r->out && i < r->n_out; i++) surg_array_free(r->out[i]);
+  surg_session_free(r->session);
+  surg_engine_free(r->engine);
+}
+
+static void clear(runs *r) {
+  for (size_t i = 0; i < r->n_out; i++) {
+    surg_array_free(r->out[i]);
+    r->out[i] = NULL;
+  }
+}
+
+/* Sample i: a folder or .npz, or NULL for drawn inputs. False: there is none. `path` has room for
+ * PATH_MOST bytes. */
+static bool sample_at(const quant_static_state *s, uint64_t i, char *path, bool *drawn) {
+  const surg_pass_ctx *p = s->c->p;
+  const size_t given = surg_pass_list_count(p, "inputs");
+  *drawn = given == 0;
+  if (*drawn) return i < (uint64_t)surg_pass_int(p, "draws") && i < DRAWS_MOST;
+  for (size_t k = 0; k < given; k++) {
+    const char *folder = surg_pass_list_at(p, "inputs", k);
+    uint64_t sets = 0;
+    for (; sets < SETS_MOST; sets++) {
+      char *file = NULL;
+      const int n =
+          snprintf(path, PATH_MOST, "%s/test_data_set_%llu", folder, (unsigned long long)sets);
+      if (n >= PATH_MOST ||
+          surg_data_file(surg_pass_context(p), path, "input", 0, &file) != SURG_OK)
+        break;
+      surg_context_free_bytes(surg_pass_context(p), file);
+      if (sets == i) return true;
+    }
+    if (!sets) {
+      snprintf(path, PATH_MOST, "%s", folder);
+      if (i == 0) return true;
+      sets = 1;
+    }
+    i -= sets;
+  }
+  return false;
+}
+
+/* The inputs of sample i. SURG_ENOTFOUND: there is no such sample. */
+static surg_status inputs_of(runs *r, uint64_t i, surg_inputs **in) {
+  char path[PATH_MOST];
+  bool drawn;
+  if (!sample_at(r->s, i, path, &drawn)) return SURG_ENOTFOUND;
+  const surg_inputs_options how = {.size = sizeof how, .fill = SURG_FILL_RANDOM, .seed = i + 1};
+  surg_status s = surg_inputs_new(r->m, &how, in);
+  if (s == SURG_OK && !drawn) s = surg_inputs_read_all(*in, path);
+  if (s == SURG_OK && !drawn) s = surg_inputs_require_all(*in, path);
+  return s;
+}
+
+/* --- ranges --- */
+
+static void meet(quant_value *x, const float *f, uint64_t n) {
+  double low = x->low, high = x->high;
+  for (uint64_t i = 0; i < n; i++) {
+    if (!(fabsf(f[i]) <= FLT_MAX)) x->broken = true;
+    low = f[i] < low ? f[i] : low;
+    high = f[i] > high ? f[i] : high;
+  }
+  x->low = low;
+  x->high = high;
+  x->seen = true;
+}
+
+static void count(quant_value *x, const float *f, uint64_t n) {
+  const double width = x->high - x->low;
+  if (!x->bins || !(width > 0)) return;
+  for (uint64_t i = 0; i < n; i++) {
+    const size_t at = (size_t)(((double)f[i] - x->low) / width * QUANT_BINS);
+    x->bins[at < QUANT_BINS ? at : QUANT_BINS - 1]++;
+  }
+}
+
+static void take(runs *r, const surg_value *v, const surg_array *a,
+                 void (*visit)(quant_value *x, const float *f, uint64_t n)) {
+  quant_value *x = v ? quant_value_of(r->s, v) : NULL;
+  if (x && x->marked && x->like == QUANT_NONE && !x->broken && surg_array_dtype(a) == SURG_FLOAT)
+    visit(x, surg_array_data(a), surg_array_count(a));
+}
+
+static bool failed(runs *r) {
+  char line[QUANT_TEXT];
+  snprintf(line, sizeof line, "the ranges of values cannot be measured: %.300s",
+           surg_session_why(r->session));
+  surg_pass_fail(r->s->c->p, NULL, line);
+  return false;
+}
+
+/* Runs all samples and lets `visit` take the values that are marked. */
+static bool run_all(runs *r, void (*visit)(quant_value *x, const float *f, uint64_t n)) {
+  quant_static_state *s = r->s;
+  const surg_graph *all = surg_model_graph(r->m);
+  for (s->samples = 0;; s->samples++) {
+    surg_inputs *in = NULL;
+    surg_status st = inputs_of(r, s->samples, &in);
+    if (st == SURG_OK) st = surg_session_run(r->session, in, r->out, r->n_out);
+    if (st == SURG_ENOTFOUND) return true;
+    if (st != SURG_OK) {
+      surg_inputs_free(in);
+      if (surg_session_why(r->session)[0]) return failed(r);
+      return false;
+    }
+    for (size_t i = 0; i < surg_graph_input_count(s->g); i++) {
+      surg_array *a = NULL;
+      if (surg_inputs_get(in, i, &a) == SURG_OK) take(r, surg_graph_input(s->g, i), a, visit);
+      surg_array_free(a);
+    }
+    for (size_t i = 0; i < r->n_out; i++)
+      take(r, surg_graph_find_value(s->g, surg_value_name(surg_graph_output(all, i))), r->out[i],
+           visit);
+    surg_inputs_free(in);
+    clear(r);
+  }
+}
+
+static bool make_bins(quant_static_state *s) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < s->n_values; i++) {
+    quant_value *x = &s->values[i];
+    if (!x->marked || !x->seen || x->broken || x->like != QUANT_NONE) continue;
+    bytes += QUANT_BINS * sizeof *x->bins;
+    if (bytes > BINS_MOST) return true; /* the others have their least and largest element */
+    x->bins = surg_pass_alloc(s->c->p, QUANT_BINS * sizeof *x->bins);
+    if (!x->bins) return false;
+  }
+  return true;
+}
+
+static void scale_of(const quant_static_state *s, quant_value *x) {
+  const bool is_signed = s->activations == SURG_INT8;
+  const double low = is_signed ? -128 : 0, high = low + 255;
+  quant_choose_range(s, x);
+  const double size = fmax(-x->cut_low, x->cut_high);
+  x->scale = s->symmetric ? size / 127 : (x->cut_high - x->cut_low) / 255;
+  if (!(x->scale > 0)) x->scale = 1;
+  if (x->scale < (double)FLT_MIN) x->scale = (double)FLT_MIN;
+  x->scale = (double)(float)x->scale;
+  x->zero = s->symmetric ? (is_signed ? 0 : 128)
+                         : (int64_t)fmin(fmax(nearbyint(low - x->cut_low / x->scale), low), high);
+}
+
+bool quant_calibrate(quant_static_state *s, surg_model *model) {
+  runs r = {.s = s, .m = model};
+  const surg_status st = prepare(&r);
+  bool ok = st == SURG_OK && run_all(&r, meet);
+  if (st == SURG_EUNSUPPORTED || st == SURG_EINVALID)
+    surg_pass_fail(s->c->p, NULL, "the evaluator cannot run the model");
+  if (ok && s->method != QUANT_MINMAX) ok = make_bins(s) && run_all(&r, count);
+  release(&r);
+  for (size_t i = 0; i < s->n_values && ok; i++)
+    if (s->values[i].marked && s->values[i].like == QUANT_NONE) scale_of(s, &s->values[i]);
+  s->drawn = !surg_pass_list_count(s->c->p, "inputs");
+  return ok;
+}
+
+/* --- errors --- */
+
+static void compare(quant_value *x, const surg_array *a, const surg_array *b) {
+  const float *f = surg_array_data(a), *g = surg_array_data(b);
+  if (surg_array_dtype(a) != SURG_FLOAT || surg_array_dtype(b) != SURG_FLOAT ||
+      surg_array_count(a) != surg_array_count(b))
+    return;
+  for (uint64_t i = 0; i < surg_array_count(a); i++) {
+    const double e = (double)f[i] - (double)g[i];
+    x->signal += (double)f[i] * (double)f[i];
+    x->noise += e * e;
+  }
+}
+
+/* Outputs of `a` by name in `b`. */
+static void compare_all(quant_static_state *s, const runs *a, const runs *b) {
+  const surg_graph *before = surg_model_graph(a->m);
+  surg_graph *after = surg_model_graph(b->m);
+  for (size_t i = 0, k = 0; i < a->n_out; i++) {
+    const char *name = surg_value_name(surg_graph_output(before, i));
+    quant_value *x = quant_value_of(s, surg_graph_find_value(s->g, name));
+    if (!x || (!x->done && !x->layer)) continue;
+    /* Values keep their order, and new ones are between them. */
+    const size_t start = k;
+    while (k < b->n_out && strcmp(surg_value_name(surg_graph_output(after, k)), name)) k++;
+    if (k == b->n_out)
+      k = start;
+    else
+      compare(x, a->out[i], b->out[k]);
+  }
+}
+
+bool quant_compare(quant_static_state *s, surg_model *before) {
+  runs a = {.s = s, .m = before}, b = {.s = s};
+  surg_status st = surg_model_all_outputs(s->c->m, &b.m);
+  if (st == SURG_OK) st = prepare(&a);
+  if (st == SURG_OK) st = prepare(&b);
+  for (uint64_t i = 0; st == SURG_OK && i < s->samples; i++) {
+    surg_inputs *in = NULL, *same = NULL;
+    st = inputs_of(&a, i, &in);
+    if (st == SURG_OK) st = inputs_of(&b, i, &same);
+    if (st == SURG_OK) st = surg_session_run(a.session, in, a.out, a.n_out);
+    if (st == SURG_OK) st = surg_session_run(b.session, same, b.out, b.n_out);
+    if (st == SURG_OK) compare_all(s, &a, &b);
+    surg_inputs_free(in);
+    surg_inputs_free(same);
+    clear(&a);
+    clear(&b);
+  }
+  release(&a);
+  release(&b);
+  surg_model_free(b.m);
+  if (st == SURG_ENOMEM) return false;
+  if (st != SURG_OK)
+    surg_pass_note(s->c->p, NULL,
+                   "errors of values are unknown: the quantized "
+                   "model does not run in the evaluator");
+  return true;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which nodes and values static quantization concerns. */
+#include "quant_static.h"
+
+#include <onnxsurg/evaluate.h>
+#include <onnxsurg/ops.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../util/give.h"
+
+static const struct {
+  int op;
+  uint8_t role;
+  uint8_t operands; /* bit i: input i is quantized; movers have one */
+} members[] = {
+    {SURG_OP_MatMul, QUANT_PRODUCT, 3},     {SURG_OP_Gemm, QUANT_PRODUCT, 3},
+    {SURG_OP_Conv, QUANT_PRODUCT, 3},       {SURG_OP_ConvTranspose, QUANT_PRODUCT, 3},
+    {SURG_OP_Add, QUANT_MATH, 3},           {SURG_OP_Mul, QUANT_MATH, 3},
+    {SURG_OP_AveragePool, QUANT_MATH, 1},   {SURG_OP_GlobalAveragePool, QUANT_MATH, 1},
+    {SURG_OP_LeakyRelu, QUANT_MATH, 1},     {SURG_OP_Sigmoid, QUANT_MATH, 1},
+    {SURG_OP_Concat, QUANT_MATH, 255},      {SURG_OP_Relu, QUANT_LIMITER, 1},
+    {SURG_OP_Clip, QUANT_LIMITER, 1},       {SURG_OP_MaxPool, QUANT_MOVER, 1},
+    {SURG_OP_Reshape, QUANT_MOVER, 1},      {SURG_OP_Flatten, QUANT_MOVER, 1},
+    {SURG_OP_Transpose, QUANT_MOVER, 1},    {SURG_OP_Squeeze, QUANT_MOVER, 1},
+    {SURG_OP_Unsqueeze, QUANT_MOVER, 1},    {SURG_OP_Slice, QUANT_MOVER, 1},
+    {SURG_OP_Split, QUANT_MOVER, 1},        {SURG_OP_Gather, QUANT_MOVER, 1},
+    {SURG_OP_DepthToSpace, QUANT_MOVER, 1}, {SURG_OP_SpaceToDepth, QUANT_MOVER, 1},
+    {SURG_OP_Expand, QUANT_MOVER, 1},       {SURG_OP_Tile, QUANT_MOVER, 1},
+};
+
+bool quant_is_operand(const quant_member *m, size_t i) {
+  for (size_t k = 0; k < sizeof members / sizeof *members; k++)
+    if (members[k].op == surg_node_op(m->n))
+      return members[k].operands == 255 || (i < 8 && (members[k].operands >> i & 1));
+  return false;
+}
+
+/* --- values --- */
+
+static int by_handle(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t)(*(const quant_value *const *)a)->v;
+  const uintptr_t y = (uintptr_t)(*(const quant_value *const *)b)->v;
+  return x < y ? -1 : x > y;
+}
+
+static bool is_activation(const surg_value *v) {
+  return v && quant_dtype(v) == SURG_FLOAT && !surg_value_constant(v);
+}
+
+static bool list_values(quant_static_state *s) {
+  size_t n = 0;
+  for (surg_value *v = NULL; (v = surg_graph_next_value(s->g, v));) n += is_activation(v);
+  s->values = surg_pass_alloc(s->c->p, (n + 1) * sizeof *s->values);
+  s->order = surg_pass_alloc(s->c->p, (n + 1) * sizeof *s->order);
+  if (!s->values || !s->order) return false;
+  for (surg_value *v = NULL; (v = surg_graph_next_value(s->g, v));) {
+    if (!is_activation(v)) continue;
+    quant_value *x = &s->values[s->n_values++];
+    *x = (quant_value){.v = v, .like = QUANT_NONE};
+    s->order[x - s->values] = x;
+  }
+  qsort(s->order, s->n_values, sizeof *s->order, by_handle);
+  return true;
+}
+
+quant_value *quant_value_of(quant_static_state *s, const surg_value *v) {
+  const quant_value probe = {.v = (surg_value *)(uintptr_t)v}, *key = &probe;
+  if (!v || !s->n_values) return NULL;
+  quant_value **found = bsearch(&key, s->order, s->n_values, sizeof *s->order, by_handle);
+  return found ? *found : NULL;
+}
+
+/* --- nodes --- */
+
+static quant_why role_why(const quant_static_state *s, const surg_node *n, quant_role role) {
+  const quant_why why = quant_user_why(s->c, n);
+  if (why != QUANT_FREE) return why;
+  if (surg_graph_opset(s->g, "") < 10 || !give_builtin(s->g, "QuantizeLinear")) return QUANT_OPSET;
+  if (quant_in_region(n)) return QUANT_REGION;
+  if (role == QUANT_PRODUCT) return QUANT_FREE;
+  return is_activation(surg_node_input(n, 0)) ? QUANT_FREE : QUANT_FORM;
+}
+
+/* Why the operands of a member cannot be quantized. */
+static quant_why operands_why(const quant_static_state *s, const quant_member *m) {
+  const quant *c = s->c;
+  size_t constants = 0;
+  for (size_t i = 0; i < surg_node_input_count(m->n); i++) {
+    const surg_value *x = surg_node_input(m->n, i);
+    if (!quant_is_operand(m, i)) continue;
+    if (!x || quant_dtype(x) != SURG_FLOAT) return QUANT_DTYPE;
+    if (surg_pass_keeps_value(c->p, x)) return QUANT_KEPT;
+    constants += surg_value_constant(x) != NULL;
+  }
+  if (m->role != QUANT_PRODUCT) return constants ? QUANT_FORM : QUANT_FREE;
+  if (constants > 1) return QUANT_FORM;
+  if (m->site == QUANT_NONE)
+    return m->kind == QUANT_MATMUL || m->kind == QUANT_GEMM ? QUANT_FREE : QUANT_COMPUTED;
+  return (quant_why)(c->sites[m->site].why ? c->sites[m->site].why
+                                           : c->weights[c->sites[m->site].weight].why);
+}
+
+static bool list_members(quant_static_state *s) {
+  uint32_t site = 0;
+  s->members = surg_pass_alloc(s->c->p, (surg_graph_node_count(s->g) + 1) * sizeof *s->members);
+  if (!s->members) return false;
+  for (surg_node *n = surg_graph_first_node(s->g); n; n = surg_node_next(n)) {
+    quant_member m = {.n = n, .kind = (uint8_t)quant_kind_of(n), .site = QUANT_NONE};
+    for (size_t k = 0; surg_node_schema(n) && k < sizeof members / sizeof *members; k++)
+      if (members[k].op == surg_node_op(n)) m.role = members[k].role;
+    for (; site < s->c->n_sites && s->c->sites[site].n == n; site++)
+      if (m.site == QUANT_NONE) m.site = site;
+    if (m.role == QUANT_OUTSIDE) continue;
+    m.why = (uint8_t)role_why(s, n, (quant_role)m.role);
+    if (m.why == QUANT_FREE) m.why = (uint8_t)operands_why(s, &m);
+    s->members[s->n_members++] = m;
+  }
+  return true;
+}
+
+/* --- marks --- */
+
+static void mark(quant_static_state *s, const surg_value *v) {
+  quant_value *x = quant_value_of(s, v);
+  if (x) x->marked = true;
+}
+
+/* Whether v has no reader but this one. */
+static bool read_once(const surg_value *v) {
+  return surg_value_use_count(v, 2) == 1;
+}
+
+/* A limiter bounds the result of the node before, which then needs no scale of its own. */
+static void mark_limiter(quant_static_state *s, const quant_member *m) {
+  quant_value *x = quant_value_of(s, surg_node_input(m->n, 0));
+  if (!x || !x->marked) return;
+  if (surg_value_producer(x->v, NULL) && read_once(x->v) && x->like == QUANT_NONE)
+    x->marked = false;
+  mark(s, surg_node_output(m->n, 0));
+}
+
+static void mark_mover(quant_static_state *s, const quant_member *m) {
+  const quant_value *x = quant_value_of(s, surg_node_input(m->n, 0));
+  if (!x || !x->marked) return;
+  for (size_t i = 0; i < surg_node_output_count(m->n); i++) {
+    quant_value *y = quant_value_of(s, surg_node_output(m->n, i));
+    if (!y) continue;
+    y->marked = true;
+    y->like = x->like == QUANT_NONE ? (uint32_t)(x - s->values) : x->like;
+  }
+}
+
+static void mark_all(quant_static_state *s) {
+  for (size_t i = 0; i < s->n_values; i++) {
+    s->values[i].marked = false;
+    s->values[i].like = QUANT_NONE;
+  }
+  for (size_t i = 0; i < s->n_members; i++) {
+    const quant_member *m = &s->members[i];
+    if (m->why != QUANT_FREE || (s->operands && m->role != QUANT_PRODUCT)) continue;
+    if (m->role == QUANT_MOVER) mark_mover(s, m);
+    if (m->role == QUANT_LIMITER) mark_limiter(s, m);
+    if (m->role != QUANT_PRODUCT && m->role != QUANT_MATH) continue;
+    for (size_t k = 0; k < surg_node_input_count(m->n); k++)
+      if (quant_is_operand(m, k)) mark(s, surg_node_input(m->n, k));
+    if (!s->operands) mark(s, surg_node_output(m->n, 0));
+  }
+}
+
+/* Whether the range of a marked value is known. */
+static bool ranged(const quant_static_state *s, const quant_value *x) {
+  if (!x || !x->marked) return true;
+  if (x->like != QUANT_NONE) x = &s->values[x->like];
+  return x->seen && !x->broken;
+}
+
+/* Leaves the members that read or make a value without a range. */
+static void leave_unranged(quant_static_state *s) {
+  for (size_t i = 0; i < s->n_members; i++) {
+    quant_member *m = &s->members[i];
+    bool known = true;
+    for (size_t k = 0; k < surg_node_input_count(m->n); k++)
+      if (quant_is_operand(m, k)) known &= ranged(s, quant_value_of(s, surg_node_input(m->n, k)));
+    for (size_t k = 0; k < surg_node_output_count(m->n); k++)
+      known &= ranged(s, quant_value_of(s, surg_node_output(m->n, k)));
+    if (!known && m->why == QUANT_FREE) m->why = QUANT_RANGE;
+  }
+  mark_all(s);
+}
+
+/* --- the whole --- */
+
+static bool is_selected(const quant *c, const quant_site *s) {
+  return table_has(c->selected, s->n);
+}
+
+/* Products whose weight is restored read it; the others stay. */
+static bool restore(quant_static_state *s) {
+  quant *c = s->c;
+  table chosen = {0};
+  if (!table_make(&chosen, c->p, s->n_members + 1)) return false;
+  for (size_t i = 0; i < s->n_members; i++)
+    if (s->members[i].why == QUANT_FREE && !table_put(&chosen, s->members[i].n)) return false;
+  c->selected = &chosen;
+  const bool ok = quant_restore_weights(c, is_selected);
+  c->selected = NULL;
+  for (size_t i = 0; i < s->n_members && ok; i++) {
+    quant_member *m = &s->members[i];
+    if (m->why != QUANT_FREE || m->site == QUANT_NONE) continue;
+    const quant_weight *w = &c->weights[c->sites[m->site].weight];
+    if (!w->restored) m->why = w->why ? w->why : QUANT_LIMIT;
+  }
+  mark_all(s);
+  for (size_t i = 0; i < s->n_members && ok; i++)
+    if (s->members[i].role == QUANT_PRODUCT && s->members[i].why == QUANT_FREE) {
+      quant_value *y = quant_value_of(s, surg_node_output(s->members[i].n, 0));
+      if (y) y->layer = true;
+    }
+  return ok;
+}
+
+static void count_members(quant_static_state *s) {
+  s->c->left[QUANT_COMPUTED] = 0; /* products of two values are counted here */
+  for (size_t i = 0; i < s->n_members; i++) {
+    const quant_member *m = &s->members[i];
+    if (m->role != QUANT_PRODUCT) continue;
+    if (m->site != QUANT_NONE)
+      s->c->sites[m->site].why = m->why; /* the report counts sites */
+    else if (m->why != QUANT_FREE)
+      s->c->left[m->why]++;
+    else
+      s->c->nodes++;
+  }
+}
+
+/* Products in subgraphs and functions, whose values are not measured. */
+static void leave_others(quant_static_state *s) {
+  for (uint32_t i = 0; i < s->c->n_sites; i++) {
+    quant_site *x = &s->c->sites[i];
+    if (x->why != QUANT_FREE) continue;
+    if (surg_node_graph(x->n) != s->g) x->why = QUANT_RANGE;
+    if (x->kind == QUANT_GATHER || x->kind == QUANT_RECURRENT) x->why = QUANT_FORM;
+  }
+}
+
+static void value_lines(quant_static_state *s) {
+  char line[QUANT_TEXT], loss[64];
+  if (!s->samples) return;
+  snprintf(line, sizeof line, "ranges of %llu run%s on %s inputs%s", (unsigned long long)s->samples,
+           s->samples == 1 ? "" : "s", s->drawn ? "drawn" : "given",
+           s->drawn ? ", which may be far from real ones (inputs)" : "");
+  surg_pass_note(s->c->p, NULL, line);
+  for (size_t i = 0; i < s->n_values; i++) {
+    const quant_value *x = &s->values[i];
+    if (!x->done && !(x->noise > 0)) continue;
+    const quant_value *r = x->like == QUANT_NONE ? x : &s->values[x->like];
+    loss[0] = 0;
+    if (x->noise > 0)
+      snprintf(loss, sizeof loss, "; SQNR %.1f dB", quant_decibels(x->signal, x->noise));
+    if (!x->done) {
+      snprintf(line, sizeof line, "value '%.200s': float%s", surg_value_name(x->v), loss);
+      surg_pass_note(s->c->p, NULL, line);
+      continue;
+    }
+    snprintf(line, sizeof line, "value '%.200s': %s; %g to %g; scale %g, zero point %lld%s",
+             surg_value_name(x->v), surg_dtype_name(s->activations), r->cut_low, r->cut_high,
+             r->scale, (long long)r->zero, loss);
+    surg_pass_note(s->c->p, NULL, line);
+  }
+}
+
+static bool any_marked(const quant_static_state *s) {
+  for (size_t i = 0; i < s->n_values; i++)
+    if (s->values[i].marked) return true;
+  return false;
+}
+
+static bool apply(quant_static_state *s, surg_model *before) {
+  leave_others(s);
+  if (!list_values(s) || !list_members(s)) return false;
+  mark_all(s);
+  if (!any_marked(s)) return true;
+  if (!quant_calibrate(s, before)) return false;
+  leave_unranged(s);
+  if (!restore(s) || !quant_place(s)) return false;
+  count_members(s);
+  return true;
+}
+
+bool quant_static(quant *c) {
+  quant_static_state s = {.c = c, .g = surg_model_graph(c->m)};
+  surg_model *before = NULL;
+  if (!quant_static_options(&s)) return false;
+  if (surg_model_all_outputs(c->m, &before) != SURG_OK) return false;
+  bool ok = apply(&s, before);
+  if (ok && c->values) ok = quant_compare(&s, before);
+  surg_model_free(before);
+  if (ok) value_lines(&s);
+  return ok;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Static quantization: values that are quantized with scales that are known in advance. */
+#ifndef SURG_PASSES_QUANT_STATIC_H
+#define SURG_PASSES_QUANT_STATIC_H
+
+#include "quant.h"
+
+/* What a node is to static quantization. */
+typedef enum quant_role {
+  QUANT_OUTSIDE = 0, /* it stays */
+  QUANT_PRODUCT,     /* a product of matrices or a convolution */
+  QUANT_MATH,        /* engines compute it in integers, with a scale of its own for the result */
+  QUANT_LIMITER,     /* Relu, Clip: it bounds the result of the node before */
+  QUANT_MOVER        /* it only moves elements: the result has the scale of the operand */
+} quant_role;
+
+/* How ranges are found. */
+typedef enum quant_method {
+  QUANT_MINMAX = 0,
+  QUANT_PERCENTILE,
+  QUANT_ENTROPY, /* least Kullback-Leibler divergence */
+  QUANT_MSE      /* least mean square of the errors */
+} quant_method;
+
+typedef struct quant_member {
+  surg_node *n;
+  uint8_t role;  /* quant_role */
+  uint8_t why;   /* if it stays */
+  uint8_t kind;  /* of a product */
+  uint32_t site; /* of its weight; QUANT_NONE: none */
+} quant_member;
+
+#define QUANT_BINS 2048
+
+/* A float value of the main graph. */
+typedef struct quant_value {
+  surg_value *v;
+  bool marked;              /* it is to be quantized */
+  bool seen, broken;        /* a run computed it; it was NaN or infinite */
+  uint32_t like;            /* the value whose scale it has; QUANT_NONE: its own */
+  double low, high;         /* of all runs, 0 included */
+  uint64_t *bins;           /* the elements between them; NULL: not counted */
+  double cut_low, cut_high; /* the range that is quantized */
+  double scale;
+  int64_t zero;
+  surg_value *scale_v, *zero_v; /* constants; NULL: not made */
+  surg_value *restored;         /* if readers read another value than v */
+  bool done;
+  bool layer;           /* it is the result of a product that is quantized */
+  double signal, noise; /* of the quantized model, compared with the floats */
+} quant_value;
+
+typedef struct quant_static_state {
+  quant *c;
+  surg_graph *g;
+  quant_member *members;
+  quant_value *values;
+  size_t n_members, n_values;
+  quant_value **order; /* by handle */
+  quant_method method;
+  double percentile;
+  int activations; /* SURG_UINT8 or SURG_INT8 */
+  bool symmetric;  /* zero points of activations are 0, or the middle */
+  bool operands;   /* only the operands of products are quantized */
+  bool drawn;      /* on drawn inputs */
+  uint64_t samples;
+} quant_static_state; /* see quant_static */
+
+/* Whether input i of a member is quantized. */
+bool quant_is_operand(const quant_member *m, size_t i);
+/* The entry of a float value that the main graph defines; NULL: v is none. */
+quant_value *quant_value_of(quant_static_state *s, const surg_value *v);
+
+/* --- quant_calibrate.c --- */
+/* Reads the options of static quantization. False: reported. */
+bool quant_static_options(quant_static_state *s);
+/* Runs the model and sets ranges of marked values. FAILED: reported. */
+bool quant_calibrate(quant_static_state *s, surg_model *model);
+/* Runs the model as it was and as it is, and compares values of the same name. */
+bool quant_compare(quant_static_state *s, surg_model *before);
+
+/* --- quant_range.c --- */
+/* Chooses cut_low and cut_high from the bins of a value. */
+void quant_choose_range(const quant_static_state *s, quant_value *v);
+
+/* --- quant_place.c --- */
+/* Puts QuantizeLinear and DequantizeLinear at marked values. */
+bool quant_place(quant_static_state *s);
+
+#endif
