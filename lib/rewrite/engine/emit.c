@@ -192,10 +192,10 @@ static surg_status set_attr(surg__match *m, surg_node *n, const surg__rstmt *s, 
   return surg_node_set_int(n, name, v->one.i);
 }
 
-/* Returns the attribute to copy for `k = v`, where the pattern binds v to an
+/* Returns the attribute to copy for `k = v` without a type, where the pattern binds v to an
  * attribute named k; else NULL. */
 static const surg_attr *handed_on(const surg__match *m, const surg__rattr *a) {
-  if (!a->expr || a->expr->op != SURG__E_VAR) return NULL;
+  if (!a->expr || a->dtype || a->expr->op != SURG__E_VAR) return NULL;
   const surg_attr *from = m->attrs[a->expr->var];
   return from && !strcmp(surg_attr_name(from), a->name) ? from : NULL;
 }

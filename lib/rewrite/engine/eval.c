@@ -65,6 +65,11 @@ surg__rvalue surg__rvalue_of_attr(surg__match *m, const surg_attr *a) {
       const float *p = surg_attr_floats(a, &n);
       return floats_value(m, p, n);
     }
+    case SURG_ATTR_TENSOR: {
+      const surg_tensor *t = surg_attr_tensor(a, 0);
+      const surg__rvalue list = t ? surg__rvalue_of_tensor(m, t) : unknown;
+      return list.kind == SURG__R_UNKNOWN ? v : list;
+    }
     case SURG_ATTR_STRINGS:
       v.kind = SURG__R_STRINGS;
       v.strings = surg_attr_strings(a, &v.n);

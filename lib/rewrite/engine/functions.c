@@ -147,10 +147,7 @@ static surg__rvalue proven(surg__match *m, const surg_value *v) {
   return (surg__rvalue){.kind = SURG__R_INTS, .items = items, .n = (size_t)n};
 }
 
-/* Returns the elements of a small constant, or those proven for a value: INTS or FLOATS. */
-static surg__rvalue elements(surg__match *m, const surg_value *v) {
-  const surg_tensor *t = v ? surg_value_settled(v) : NULL;
-  if (!t) return proven(m, v);
+surg__rvalue surg__rvalue_of_tensor(surg__match *m, const surg_tensor *t) {
   if (surg_tensor_count(t) > SURG__RULE_ELEMENTS) return unknown;
   const size_t count = (size_t)surg_tensor_count(t);
   const int dtype = surg_tensor_dtype(t);
@@ -166,6 +163,12 @@ static surg__rvalue elements(surg__match *m, const surg_value *v) {
   if (!surg__tensor_reals(t, reals)) return unknown;
   for (size_t i = 0; i < count; i++) items[i] = (surg__rnum){.known = true, .f = reals[i]};
   return (surg__rvalue){.kind = SURG__R_FLOATS, .items = items, .n = count};
+}
+
+/* Returns the elements of a small constant, or those proven for a value: INTS or FLOATS. */
+static surg__rvalue elements(surg__match *m, const surg_value *v) {
+  const surg_tensor *t = v ? surg_value_settled(v) : NULL;
+  return t ? surg__rvalue_of_tensor(m, t) : proven(m, v);
 }
 
 static surg__rvalue fn_ints(surg__match *m, const surg_value *v, const surg__rvalue *a, size_t n) {

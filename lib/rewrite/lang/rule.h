@@ -310,6 +310,8 @@ bool surg__match_has_kernels(const surg__match *m);
 surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e);
 bool surg__rtrue(surg__match *m, const surg__rexpr *e); /* NULL: true */
 surg__rvalue surg__rvalue_of_attr(surg__match *m, const surg_attr *a);
+/* The elements of a small tensor: INTS or FLOATS. */
+surg__rvalue surg__rvalue_of_tensor(surg__match *m, const surg_tensor *t);
 surg__rvalue surg__rvalue_of_default(surg__match *m, const surg__attr_def *d);
 /* The default of an attribute of a node according to its schema file; UNKNOWN if there is none. */
 surg__rvalue surg__rvalue_of_custom(surg__match *m, const surg_node *n, const char *name);

@@ -258,7 +258,8 @@ static surg_status explicit_pads(surg__builder *b) {
  * does not support such pads. */
 static bool pads_together(const surg_node *n, const surg__rvalue *q, const window *w,
                           int64_t *pads) {
-  const bool pool = surg_node_op(n) != SURG_OP_Conv;
+  const int op = surg_node_op(n);
+  const bool pool = op != SURG_OP_Conv && op != SURG_OP_ConvInteger;
   const size_t rank = w->n + 2;
   size_t given = 0;
   const int64_t *own = surg_node_ints(n, "pads", &given);
@@ -303,7 +304,10 @@ static surg_status pad_taken_in(surg__builder *b) {
       !surg__b_attrs_known(b))
     return SURG_EUNSUPPORTED;
   w.n = surg_type_rank(t) - 2;
+  const surg_str how = surg_node_string(n, "auto_pad", "NOTSET");
   if (surg__b_bad(b, surg_node_int(n, "ceil_mode", 0), "ceil_mode is unsupported") ||
+      surg__b_bad(b, !surg__text_word(how.p, how.n, "NOTSET") && surg_node_attr(n, "pads"),
+                  "auto_pad and pads are given") ||
       surg__b_bad(b, !own_pads_count(n), "the average does not count the pads") ||
       surg__b_bad(b, !kernel_of(n, &w), "the size of the kernel is unknown") ||
       !read_list(n, "dilations", w.dilation, w.n) ||
