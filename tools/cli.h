@@ -306,5 +306,6 @@ int cmd_rules(int argc, char **argv);
 int cmd_targets(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_weights(int argc, char **argv);
 
 #endif

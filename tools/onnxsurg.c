@@ -34,6 +34,7 @@ static const struct {
     {"run", cmd_run},
     {"targets", cmd_targets},
     {"verify", cmd_verify},
+    {"weights", cmd_weights},
     /* clang-format on */
 };
 

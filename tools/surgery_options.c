@@ -86,7 +86,7 @@ static const char help[] =
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
     "       onnxsurg check|repair|doctor|explain|info|nodes|find|cat|ops|passes|rules\n"
-    "       onnxsurg run|verify|targets|probe|profile|isolate|reduce|merge|data\n"
+    "       onnxsurg run|verify|targets|probe|profile|isolate|reduce|merge|data|weights\n"
     "       onnxsurg mend IN OUT      (repair an invalid model)\n"
     "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"
     "\n"

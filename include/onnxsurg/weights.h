@@ -41,6 +41,40 @@ SURG_EXPORT surg_status surg_model_save_data(surg_model *const *models, const ch
                                              size_t n, const surg_data_options *options,
                                              surg_data_report *report);
 
+/* Options of surg_weights_export and surg_weights_import. Zero fields are the defaults. */
+typedef struct surg_weights_options {
+  uint32_t size;  /* sizeof(surg_weights_options) */
+  bool skip;      /* leave out what the other side cannot have; otherwise it is an error */
+  bool compress;  /* export: deflate the members of an .npz file */
+  bool link;      /* import: tensors of at least 1024 bytes become references to the file */
+  bool cast;      /* import: convert float types to those of the model */
+  bool no_fsync;  /* export */
+} surg_weights_options;
+
+/* What surg_weights_export or surg_weights_import did. */
+typedef struct surg_weights_report {
+  uint32_t size;           /* set by the caller: sizeof(surg_weights_report) */
+  uint64_t tensors, bytes; /* that were written, or that changed in the model */
+  uint64_t equal;          /* import: tensors that had these elements; they are unchanged */
+  uint64_t skipped;        /* tensors that were left out because of `skip` */
+  uint64_t missing;        /* import: initializers that the file does not have */
+} surg_weights_report;
+
+/* Writes all initializers to a file, by name: .safetensors or .npz, according to its extension. An
+ * initializer of an inner graph whose name is used before has a number after it: "w#2". An error,
+ * or skipped: element types that the format lacks (strings; bfloat16, 8-bit floats and 4-bit types
+ * in .npz), sparse tensors, and weights that are not available. `report` may be NULL. O(bytes). */
+SURG_EXPORT surg_status surg_weights_export(surg_model *m, const char *path,
+                                            const surg_weights_options *options,
+                                            surg_weights_report *report);
+/* Replaces initializers by the tensors of a file with their names, as surg_weights_export assigns
+ * them. Types and shapes must agree. Without `link` the elements are copied when the model is
+ * saved; the file must not change before. An error, or skipped: tensors that the model does not
+ * have. On failure the model is unchanged, unless it has failed. `report` may be NULL. */
+SURG_EXPORT surg_status surg_weights_import(surg_model *m, const char *path,
+                                            const surg_weights_options *options,
+                                            surg_weights_report *report);
+
 #ifdef __cplusplus
 }
 #endif

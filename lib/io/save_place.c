@@ -80,7 +80,7 @@ static bool wire_external(surg__saver *s, const ProtobufCMessageDescriptor *d, s
 /* Whether the tensor moves to a data file. */
 static bool moves_out(const surg__saver *s, const surg_tensor *t, bool attribute) {
   const surg__placing *p = &s->placing;
-  if (t->view == SURG__VIEW_EXTERNAL && !t->file->loan)
+  if (t->view == SURG__VIEW_EXTERNAL && t->file->loan != SURG__LOAN_IN)
     return surg__place_gathered(s, t->file) || (p->all && t->bytes >= p->threshold);
   if (!p->inline_too || (attribute && !p->attributes_too) || t->dtype == SURG_STRING) return false;
   return t->bytes >= p->threshold &&
@@ -94,7 +94,7 @@ static void see_tensor(survey *v, const surg_tensor *t, const char *name, bool a
       v->s->status = surg__layout_add(v->s->layout, t, name);
   } else if (t->view == SURG__VIEW_SPARSE) {
     if (wire_external(v->s, &onnx__sparse_tensor_proto__descriptor, t->msg)) v->opaque = true;
-  } else if (t->view == SURG__VIEW_EXTERNAL && !t->file->loan &&
+  } else if (t->view == SURG__VIEW_EXTERNAL && t->file->loan != SURG__LOAN_IN &&
              (!v->s->placing.embed || t->codec)) {
     const surg__datafile *f = t->file;
     if (v->files.count && v->files.items[v->files.count - 1] == f) return;
@@ -185,7 +185,7 @@ static int same_bytes(surg_context *ctx, const char *path, int fd, uint64_t size
 
 /* Whether a location is a plain file name with a typical extension of weights files. */
 static bool weights_name(const char *p) {
-  static const char *const endings[] = {".data",    ".bin",    ".onnx_data",
+  static const char *const endings[] = {".data",    ".bin",    ".onnx_data", ".safetensors",
                                         ".weights", ".weight", ".raw"};
   size_t n = strlen(p);
   if (n == 0 || *p == '.') return false;
@@ -247,7 +247,9 @@ static surg_status plan_file(surg__saver *s, const surg__datafile *f, const char
                              const surg__stat *target, surg__datafiles *copies) {
   const surg__source *src = s->m->source;
   fate what = FATE_STAYS;
-  if (target && same_file(target, f)) {
+  if (f->loan == SURG__LOAN_OUT) {
+    what = FATE_GATHERED;
+  } else if (target && same_file(target, f)) {
     /* The elements are in the model file itself, which is about to be replaced. */
     if (!src || src->dev != f->dev || src->ino != f->ino) return refuse_target(s, f);
     what = s->m->dirty ? FATE_GATHERED : FATE_STAYS;
@@ -270,11 +272,14 @@ surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
   surg_status r = e && e != ENOENT ? write_error(s->ctx, path, e) : survey_model(&v);
   for (size_t i = 0; r == SURG_OK && i < v.files.count; i++)
     r = plan_file(s, v.files.items[i], dir, e ? NULL : &st, copies);
-  if (r == SURG_OK && v.opaque && s->gather.count)
+  const surg__datafile *moved = NULL;
+  for (size_t i = 0; i < s->gather.count && !moved; i++)
+    if (!s->gather.items[i]->loan) moved = s->gather.items[i];
+  if (r == SURG_OK && v.opaque && moved)
     r = surg__error(s->ctx, SURG_EUSAGE, s->where,
                     "external data of sparse tensors or training_info (%s) cannot move: write "
                     "the model into the folder of its data",
-                    surg__q(s->ctx, s->gather.items[0]->location));
+                    surg__q(s->ctx, moved->location));
   sort_unique(&s->gather);
   surg__vec_free(s->ctx, &v.files);
   return r;

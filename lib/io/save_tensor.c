@@ -8,7 +8,8 @@
 /* Whether the tensor moves from a data file into the model file. Encoded tensors stay where they
  * are. */
 static bool comes_in(const surg__saver *s, const surg_tensor *t) {
-  return t->view == SURG__VIEW_EXTERNAL && !t->codec && (s->placing.embed || t->file->loan);
+  return t->view == SURG__VIEW_EXTERNAL && !t->codec &&
+         (s->placing.embed || t->file->loan == SURG__LOAN_IN);
 }
 
 static const surg__slot *slot_of(const surg__saver *s, const surg_tensor *t) {
@@ -94,7 +95,7 @@ static void put_payload(surg__saver *s, const surg_tensor *t) {
     put_placed(s, t, slot);
   } else if (comes_in(s, t)) {
     put_raw(s, t);
-  } else if (t->view == SURG__VIEW_EXTERNAL && t->defective) {
+  } else if (t->view == SURG__VIEW_EXTERNAL && (t->defective || t->linked)) {
     put_location(s, t);
   } else if (t->msg.off != 0 && t->view != SURG__VIEW_OWNED && !read_otherwise(t)) {
     put_as_written(s, t->msg);

@@ -73,6 +73,13 @@ typedef struct surg__source {
   bool elsewhere;  /* the bytes are not those of the file at `path` */
 } surg__source;
 
+/* Files that are no data files of the model: their bytes are copied when the model is saved. */
+typedef enum surg__loan {
+  SURG__LOAN_NONE = 0, /* a data file of the model */
+  SURG__LOAN_IN,       /* copied to where the option of the save state; else into the model file */
+  SURG__LOAN_OUT       /* copied to a data file */
+} surg__loan;
+
 /* One external data file. The first SURG_LIMIT_OPEN_FILES files of a model stay open; further ones
  * are opened for each access, and must still be the same file (dev, ino, size). */
 typedef struct surg__datafile {
@@ -84,7 +91,7 @@ typedef struct surg__datafile {
   uint64_t size, dev, ino;
   bool absent;          /* cannot be read, or must not be read (surg__absent) */
   bool reported;        /* reported: a tensor exceeds the file */
-  bool loan;            /* no file of the model: its bytes are copied when the model is saved */
+  uint8_t loan;         /* surg__loan */
   struct surg__datafile *next; /* next in the model's list */
 } surg__datafile;
 
@@ -161,6 +168,7 @@ struct surg_tensor {
   bool defective;  /* lenient load: `data` interprets an invalid message */
   uint8_t stored;  /* with VIEW_ABSENT: bytes per element in `data`, if more than dtype has */
   const char *odd_key; /* of its external_data entries, the first key that ONNX does not define */
+  bool linked;     /* EXTERNAL without a message: the reference is written, not the elements */
   bool shapeless;  /* lenient load: dims and dtype in the file are invalid and not used */
   surg__datafile *file;
   surg__blob *blob;
@@ -562,6 +570,12 @@ surg__source *surg__source_ref(surg__source *s);
 void surg__source_unref(surg__source *s);
 /* Reads bytes of the source: from the image where they are in memory, else with pread. */
 surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, size_t n);
+/* Adds a data file that is open as fd, which the model then owns also on failure; NULL: the model
+ * has failed. `location` is a plain file name. */
+surg__datafile *surg__datafile_add(surg_model *m, const char *location, int fd, surg__loan loan);
+/* A tensor whose elements are in a data file; NULL: the model has failed. */
+surg_tensor *surg__tensor_in_file(surg_model *m, int dtype, const int64_t *dims, size_t rank,
+                                  surg__datafile *f, uint64_t off);
 surg__datafile *surg__datafile_ref(surg__datafile *f);
 void surg__datafile_unref(surg__datafile *f);
 /* Returns 0 and a descriptor for reading the file, or an errno value. Release it with _close. */

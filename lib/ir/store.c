@@ -53,6 +53,45 @@ surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, si
   return SURG_OK;
 }
 
+surg__datafile *surg__datafile_add(surg_model *m, const char *location, int fd, surg__loan loan) {
+  surg__datafile *f = surg__calloc(m->ctx, 1, sizeof *f);
+  char *copy = f ? surg__strdup(m->ctx, location) : NULL;
+  surg__stat st;
+  const int e = copy ? surg__os_stat_fd(fd, &st) : 0;
+  if (!copy || e) {
+    surg__os_close(fd);
+    surg__free(m->ctx, copy);
+    surg__free(m->ctx, f);
+    surg__fail(m, e ? surg__error(m->ctx, SURG_EIO, location, "cannot read: %s", strerror(e))
+                    : surg__oom(m->ctx, NULL));
+    return NULL;
+  }
+  *f = (surg__datafile){.refs = 1,
+                        .ctx = m->ctx,
+                        .source = surg__source_ref(m->source),
+                        .location = copy,
+                        .fd = fd,
+                        .size = st.size,
+                        .dev = st.dev,
+                        .ino = st.ino,
+                        .loan = (uint8_t)loan,
+                        .next = m->files};
+  m->files = f;
+  return f;
+}
+
+surg_tensor *surg__tensor_in_file(surg_model *m, int dtype, const int64_t *dims, size_t rank,
+                                  surg__datafile *f, uint64_t off) {
+  surg_tensor *t = surg__tensor_alloc(m, dtype, dims, rank);
+  if (!t) return surg__failed(m);
+  if (!t->bytes) return t;
+  t->view = SURG__VIEW_EXTERNAL;
+  t->linked = f->loan == SURG__LOAN_NONE;
+  t->file = f;
+  t->data = (surg__span){off, t->bytes};
+  return t;
+}
+
 surg__datafile *surg__datafile_ref(surg__datafile *f) {
   if (f) f->refs++;
   return f;

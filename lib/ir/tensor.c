@@ -224,7 +224,8 @@ surg_status surg_tensor_file(const surg_tensor *t, char *path, size_t room, uint
   const surg__source *s = t->model->source;
   const bool external = t->view == SURG__VIEW_EXTERNAL;
   if ((!external && t->view != SURG__VIEW_RAW) || !s->path) return SURG_EUNSUPPORTED;
-  if ((!external && s->elsewhere) || t->codec) return SURG_EUNSUPPORTED;
+  if ((!external && s->elsewhere) || t->codec || (external && t->file->loan))
+    return SURG_EUNSUPPORTED;
   if (offset) *offset = t->data.off;
   if (bytes) *bytes = t->bytes;
   if (!external) return put_path(path, room, NULL, s->path);

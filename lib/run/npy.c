@@ -11,20 +11,13 @@ static const struct {
   char kind;
   uint8_t size;
   int dtype;
-} types[] = {{'f', 4, SURG_FLOAT},      {'f', 8, SURG_DOUBLE},      {'f', 2, SURG_FLOAT16},
-             {'i', 1, SURG_INT8},       {'i', 2, SURG_INT16},       {'i', 4, SURG_INT32},
-             {'i', 8, SURG_INT64},      {'u', 1, SURG_UINT8},       {'u', 2, SURG_UINT16},
-             {'u', 4, SURG_UINT32},     {'u', 8, SURG_UINT64},      {'b', 1, SURG_BOOL},
-             {'c', 8, SURG_COMPLEX64},  {'c', 16, SURG_COMPLEX128}};
+} types[] = {{'f', 4, SURG_FLOAT},     {'f', 8, SURG_DOUBLE},     {'f', 2, SURG_FLOAT16},
+             {'i', 1, SURG_INT8},      {'i', 2, SURG_INT16},      {'i', 4, SURG_INT32},
+             {'i', 8, SURG_INT64},     {'u', 1, SURG_UINT8},      {'u', 2, SURG_UINT16},
+             {'u', 4, SURG_UINT32},    {'u', 8, SURG_UINT64},     {'b', 1, SURG_BOOL},
+             {'c', 8, SURG_COMPLEX64}, {'c', 16, SURG_COMPLEX128}};
 
-typedef struct head {
-  int dtype;
-  size_t size;
-  bool swap, fortran;
-  uint32_t rank;
-  int64_t dims[SURG_LIMIT_RANK];
-  const char *why; /* the error, if parsing failed */
-} head;
+typedef surg__npy_head head;
 
 /* --- reading --- */
 
@@ -102,23 +95,30 @@ static surg_status bad(surg_context *ctx, const char *name, const char *why) {
   return surg__error(ctx, SURG_EINVALID, name, "%s", why ? why : "is not a valid .npy file");
 }
 
-surg_status surg__npy_read(surg_context *ctx, const char *name, const void *bytes, size_t n,
-                           surg__array *out) {
+bool surg__npy_parse(const void *bytes, size_t n, head *h) {
   const uint8_t *p = bytes;
-  char text[4096];
-  head h = {0};
-  uint64_t count;
-  if (n < 12 || memcmp(p, "\x93NUMPY", 6) != 0) return bad(ctx, name, NULL);
+  char text[SURG__NPY_HEAD];
+  *h = (head){0};
+  if (n < 12 || memcmp(p, "\x93NUMPY", 6) != 0) return false;
   const bool wide = p[6] >= 2;
   const size_t length = wide ? (size_t)(p[8] | p[9] << 8 | p[10] << 16 | (uint32_t)p[11] << 24)
                              : (size_t)(p[8] | p[9] << 8);
-  const size_t start = (wide ? 12u : 10u) + length;
-  if (length >= sizeof text || start > n) return bad(ctx, name, NULL);
-  memcpy(text, p + start - length, length);
+  h->start = (wide ? 12u : 10u) + length;
+  if (length >= sizeof text || h->start > n) return false;
+  memcpy(text, p + h->start - length, length);
   text[length] = 0;
-  if (!read_head(text, &h) || !surg__dims_product(h.dims, h.rank, &count) ||
-      count > (n - start) / (h.size ? h.size : 1) || count * h.size != n - start)
+  return read_head(text, h) && surg__dims_product(h->dims, h->rank, &h->count);
+}
+
+surg_status surg__npy_read(surg_context *ctx, const char *name, const void *bytes, size_t n,
+                           surg__array *out) {
+  const uint8_t *p = bytes;
+  head h;
+  if (!surg__npy_parse(bytes, n, &h) || h.count > (n - h.start) / (h.size ? h.size : 1) ||
+      h.count * h.size != n - h.start)
     return bad(ctx, name, h.why);
+  const uint64_t count = h.count;
+  const size_t start = h.start;
   if (surg__array_make(ctx, h.dtype, h.dims, h.rank, out) != SURG_OK) return surg__oom(ctx, name);
   if (h.fortran && h.rank > 1)
     reorder(&h, count, p + start, out->data);
@@ -134,24 +134,29 @@ surg_status surg__npy_read(surg_context *ctx, const char *name, const void *byte
 
 /* --- writing --- */
 
-surg_status surg__npy_write(const surg__array *a, surg__buf *b) {
+bool surg__npy_put_head(int dtype, const int64_t *dims, uint32_t rank, surg__buf *b) {
   size_t i = 0;
-  while (i < SURG_COUNT(types) && types[i].dtype != a->dtype) i++;
-  if (i == SURG_COUNT(types)) return SURG_EUNSUPPORTED;
+  while (i < SURG_COUNT(types) && types[i].dtype != dtype) i++;
+  if (i == SURG_COUNT(types) || rank > SURG_LIMIT_RANK) return false;
   char text[2048];
   int n = snprintf(text, sizeof text, "{'descr': '%c%c%u', 'fortran_order': False, 'shape': (",
                    types[i].size == 1 ? '|' : '<', types[i].kind, types[i].size);
-  for (uint32_t d = 0; d < a->rank; d++)
-    n += snprintf(text + n, sizeof text - (size_t)n, "%lld,%s", (long long)a->dims[d],
-                  d + 1 < a->rank ? " " : "");
+  for (uint32_t d = 0; d < rank; d++)
+    n += snprintf(text + n, sizeof text - (size_t)n, "%lld,%s", (long long)dims[d],
+                  d + 1 < rank ? " " : "");
   n += snprintf(text + n, sizeof text - (size_t)n, "), }");
   size_t length = ((size_t)n + 1 + 10 + 63) / 64 * 64 - 10;
-  const uint8_t start[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)length,
-                             (uint8_t)(length >> 8)};
+  const uint8_t start[10] = {
+      0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (uint8_t)length, (uint8_t)(length >> 8)};
   surg__buf_put(b, start, sizeof start);
   surg__buf_put(b, text, (size_t)n);
   for (size_t k = (size_t)n; k + 1 < length; k++) surg__buf_putc(b, ' ');
   surg__buf_putc(b, '\n');
-  surg__buf_put(b, a->data, (size_t)a->count * types[i].size);
+  return true;
+}
+
+surg_status surg__npy_write(const surg__array *a, surg__buf *b) {
+  if (!surg__npy_put_head(a->dtype, a->dims, a->rank, b)) return SURG_EUNSUPPORTED;
+  surg__buf_put(b, a->data, (size_t)a->count * surg__dtype_bits(a->dtype) / 8);
   return b->failed ? SURG_ENOMEM : SURG_OK;
 }

@@ -15,6 +15,23 @@ surg_status surg__value_load(surg_context *ctx, const char *path, const surg_typ
  * that way. */
 surg_status surg__value_load_as(surg_context *ctx, const char *path, const surg_type *type,
                                 surg__array *out);
+#define SURG__NPY_HEAD 4096u /* bytes of a header that is read, with its magic */
+/* The header of an .npy file. */
+typedef struct surg__npy_head {
+  int dtype;
+  size_t size; /* bytes of an element */
+  bool swap, fortran; /* big-endian; column-major */
+  uint32_t rank;
+  int64_t dims[SURG_LIMIT_RANK];
+  uint64_t count;
+  size_t start;    /* of the elements */
+  const char *why; /* the error, if parsing failed; or NULL */
+} surg__npy_head;
+/* Parses the header at the start of an .npy file; false: it is invalid or not complete. */
+bool surg__npy_parse(const void *bytes, size_t n, surg__npy_head *h);
+/* Appends the header of an .npy file; its size is a multiple of 64. False: the format has no such
+ * element type or rank. */
+bool surg__npy_put_head(int dtype, const int64_t *dims, uint32_t rank, surg__buf *b);
 /* Reads an array from the n bytes of an .npy file, versions 1 to 3, either byte order and
  * layout. */
 surg_status surg__npy_read(surg_context *ctx, const char *name, const void *bytes, size_t n,

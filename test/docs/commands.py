@@ -25,6 +25,7 @@ TASKS = (
     ('onnxsurg extract --from pool5 --to logits in.onnx out.onnx', 'extract a part'),
     ('onnxsurg merge a.onnx b.onnx --connect y:x -o out.onnx', 'join two models'),
     ('onnxsurg data --shard 2GiB in.onnx out.onnx', 'move weights to data files, or `--embed` them'),
+    ('onnxsurg weights --export w.safetensors in.onnx', 'write weights by name; `--import` reads them'),
     ('onnxsurg remove-op --op com.acme.FooOp in.onnx out.onnx', 'remove an operator, connect its input'),
     ('onnxsurg -i model.onnx', 'edit in place'),
     ('onnxsurg --out-dir small *.onnx', 'edit many files'),
@@ -56,7 +57,7 @@ TASKS = (
 )
 
 COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
-            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data')
+            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data', 'weights')
 
 
 def help_of(tool, *args):
