@@ -48,6 +48,7 @@ static const struct {
     {"turn-of-window", "such a chain is not drawn (golden: repair/windows)"},
     {"string-normalizer-locale", "lists of words are not drawn (golden: repair/string-normalizer)"},
     {"conv-integer-left-out", "likewise"},
+    {"conv-integer-channels-left-out", "likewise"},
     {"matmul-integer-left-out", "likewise"},
     {"dropout-training-any-12", "it draws without a seed"},
     {"mmdeploy-deformable-attention",
