@@ -7,6 +7,13 @@
  *                                    y = Expand (v, t) }
  *   after:  (float[N, 4] x) => (y) { s = Shape (x)   y = Expand (v, s) }
  *
+ * A Concat of elements that a vector before them already contains becomes one Gather of it, where
+ * nodes between them become unused:
+ *
+ *   before: h = Gather (s, 2)   w = Gather (s, 3)   a = Unsqueeze (h, 0)   b = Unsqueeze (w, 0)
+ *           t = Concat (a, b)
+ *   after:  t = Gather (s, [2, 3])
+ *
  * Values proven constant are left to fold. A node stays where only an Identity could keep the
  * name of a graph output, or where an annotation refers to its output.
  *
@@ -19,8 +26,13 @@
 
 #define ELEMENTS 64 /* most elements of a value; larger tensors are not shapes */
 
+#define STEPS 6 /* nodes between a Concat and the vector that contains its elements */
+
 typedef struct known {
   surg_node *node;
+  surg_value *value; /* its output, which another node may take over */
+  surg_value *from; /* of a Concat: the vector that contains its elements, or NULL */
+  int64_t *at;      /* their positions in it */
   const struct known *first; /* the first equal one; itself if there is none */
   struct known *next;        /* in node order */
   const surg_type *type;
@@ -71,6 +83,81 @@ static void read_elements(const surg_node *n, surg_elem *e, size_t *count) {
   if (open) *count = (size_t)n_elements;
 }
 
+/* ---- Concat of elements of one vector -------------------------------------------------------- */
+
+/* Finds each element of k among those of v; false: one is not there. */
+static bool covers(const surg_value *v, const known *k, int64_t *at) {
+  surg_elem e[ELEMENTS];
+  const surg_type *t = surg_value_type(v);
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_dtype(t) != SURG_INT64 ||
+      !surg_type_has_rank(t) || surg_type_rank(t) != 1)
+    return false;
+  const int64_t n = numbers_known(v, e, ELEMENTS);
+  for (size_t i = 0; i < k->count; i++) {
+    at[i] = 0;
+    while (at[i] < n && !((e[at[i]].known || e[at[i]].expr) &&
+                          same_element(&e[at[i]], &k->elements[i])))
+      at[i]++;
+    if (at[i] >= n) return false;
+  }
+  return n > 0;
+}
+
+/* Whether an input of a Concat becomes unused with it. */
+static bool feeds_alone(const surg_node *concat) {
+  for (size_t i = 0; i < surg_node_input_count(concat); i++) {
+    const surg_value *v = surg_node_input(concat, i);
+    const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
+    if (n && surg_node_op(n) != SURG_OP_Constant && surg_value_use_count(v, 2) == 1 &&
+        surg_node_output_count(n) == 1)
+      return true;
+  }
+  return false;
+}
+
+/* Looks for the vector among the values that the first element is computed from. */
+static bool find_vector(surg_pass_ctx *p, known *k) {
+  const surg_type *t = surg_value_type(surg_node_output(k->node, 0));
+  if (surg_node_op(k->node) != SURG_OP_Concat || k->count < 2 || surg_type_rank(t) != 1 ||
+      surg_type_dtype(t) != SURG_INT64 || !feeds_alone(k->node))
+    return true;
+  int64_t *at = surg_pass_alloc(p, k->count * sizeof *at);
+  if (!at) return false;
+  surg_value *v = surg_node_input(k->node, 0);
+  for (int step = 0; step < STEPS && v; step++) {
+    const surg_node *n = surg_value_producer(v, NULL);
+    if (step > 0 && covers(v, k, at)) {
+      k->from = v;
+      k->at = at;
+      return true;
+    }
+    v = n && surg_node_input_count(n) && surg_node_op(n) != SURG_OP_Shape ? surg_node_input(n, 0)
+                                                                         : NULL;
+  }
+  return true;
+}
+
+/* Replaces the Concat, whose output keeps its name. */
+static surg_pass_result gather(surg_pass_ctx *p, const known *k) {
+  surg_node *n = k->node;
+  surg_graph *g = surg_node_graph(n);
+  /* It may have been merged into another one; the next run looks again. */
+  if (surg_value_erased(k->from) || surg_pass_keeps_node(p, n) || !give_builtin(g, "Gather") ||
+      !surg_graph_takes_constants(g) || !surg_pass_allow(p))
+    return SURG_PASS_UNCHANGED;
+  surg_node *made = surg_graph_add_node(g, n, "", "Gather", 0);
+  surg_value *at = made ? numbers_vector(made, "position", k->at, k->count) : NULL;
+  surg_value *old = surg_node_output(n, 0);
+  if (!at || surg_node_set_int(made, "axis", 0) || surg_node_set_input(made, 0, k->from) ||
+      surg_node_set_input(made, 1, at) || surg_node_take_output(made, 0, old) ||
+      surg_node_erase(n))
+    return SURG_PASS_FAILED;
+  surg_pass_count(p, "concats", 1);
+  return SURG_PASS_CHANGED;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
 /* Adds a node whose elements are known to the table and to the end of the list; false: failure. */
 static bool visit(surg_pass_ctx *p, table *seen, surg_node *n, known ***end) {
   surg_elem elements[ELEMENTS];
@@ -80,13 +167,14 @@ static bool visit(surg_pass_ctx *p, table *seen, surg_node *n, known ***end) {
   assert(count <= ELEMENTS);
   known *k = surg_pass_alloc(p, sizeof *k + count * sizeof *k->elements);
   if (!k) return false;
-  *k = (known){.node = n, .type = surg_value_type(surg_node_output(n, 0)), .count = count};
+  surg_value *value = surg_node_output(n, 0);
+  *k = (known){.node = n, .value = value, .type = surg_value_type(value), .count = count};
   for (size_t i = 0; i < count; i++) k->elements[i] = elements[i];
   k->first = table_meet(seen, hash_known(k), k, same_known, NULL);
   assert(!k->first || k->first->first == k->first); /* the table returns the first of equals */
   **end = k;
   *end = &k->next;
-  return k->first != NULL;
+  return k->first != NULL && find_vector(p, k);
 }
 
 /* Visits all nodes before it changes any, because a change invalidates inferred elements. */
@@ -100,9 +188,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
     if (!visit(p, &seen, n, &end)) return SURG_PASS_FAILED;
   for (const known *k = list; k; k = k->next) {
     assert(k->first && k->node); /* else visit() failed */
-    if (k->first == k) continue;
+    if (k->first == k && !k->from) continue;
     const surg_pass_result one =
-        give_result(p, k->node, surg_node_output(k->first->node, 0), "values");
+        k->first == k ? gather(p, k)
+                      : give_result(p, k->node, k->first->value, "values");
     if (one == SURG_PASS_FAILED) return one;
     if (one < result) result = one;
   }
