@@ -23,6 +23,9 @@ static const char help[] =
     "  --log FILE          write every question and answer, one per line\n"
     "  --inherit T         built-in target to build on; only differences are written\n"
     "  --ops A+B           ask about these operators only\n"
+    "  --outputs           write inputs and expected outputs, too: input_K.pb and\n"
+    "                      output_K.pb in FILE.data; CMD with {...} then prints\n"
+    "                      FILE<TAB>differs: MESSAGE if it computes something else\n"
     "  --title TEXT        name of the engine, for people\n"
     "  --import-timeout S  time limit for one run of CMD, in seconds (60); a longer\n"
     "                      run counts as rejected\n"
@@ -38,6 +41,7 @@ enum {
   OPT_TITLE,
   OPT_LOG,
   OPT_OPS,
+  OPT_OUTPUTS,
   OPT_ASK_TIMEOUT,
   OPT_ASK_MEMORY
 };
@@ -132,6 +136,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_OPS:
       j->how.ops = arg;
       return EXIT_DONE;
+    case OPT_OUTPUTS:
+      j->how.outputs = true;
+      return EXIT_DONE;
     case OPT_ASK_TIMEOUT:
       if (cli_number(arg, &j->limits.seconds)) return EXIT_DONE;
       return cli_usage("--import-timeout expects seconds");
@@ -148,6 +155,7 @@ int cmd_probe(int argc, char **argv) {
       {"title", required_argument, NULL, OPT_TITLE},
       {"log", required_argument, NULL, OPT_LOG},
       {"ops", required_argument, NULL, OPT_OPS},
+      {"outputs", no_argument, NULL, OPT_OUTPUTS},
       {"import-timeout", required_argument, NULL, OPT_ASK_TIMEOUT},
       {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
       CLI_COMMON_OPTIONS,

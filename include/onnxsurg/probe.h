@@ -20,7 +20,7 @@ typedef struct surg_probe_answer {
   const char *value;    /* what was tried, as text */
   const char *model;    /* the model of one node as a line of passes/targets/probe.cases, or NULL */
   bool accepted;
-  const char *message; /* of the importer; NULL: it accepts */
+  const char *message; /* of the importer; NULL: it accepts, and computes as expected */
 } surg_probe_answer;
 
 typedef struct surg_probe_options {
@@ -32,6 +32,10 @@ typedef struct surg_probe_options {
   void (*progress)(void *user, size_t asked, size_t all); /* after each batch; may be NULL */
   void (*answer)(void *user, const surg_probe_answer *a); /* may be NULL */
   void *user;                                             /* of both */
+  bool outputs; /* for each model FILE, also write FILE.data/input_K.pb and FILE.data/output_K.pb,
+                 * as in ONNX's test suite, where the built-in evaluator computes it. A command with
+                 * "{...}" may then print "differs: MESSAGE" for a model that it imports and
+                 * computes differently. */
 } surg_probe_options;
 
 typedef struct surg_probe_report {

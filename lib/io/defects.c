@@ -73,7 +73,7 @@ static bool is(const surg__defect *d, const char *code) {
 static bool checked(const surg__defect *d) {
   static const char *const codes[] = {"E102", "E103", "E104", "E105", "E107", "E109",
                                       "E112", "E115", "E116", "E118", "E125", "E126",
-                                      "E127", "E128", "E131", "E133", "E139"};
+                                      "E127", "E128", "E131", "E133", "E139", "E146"};
   for (size_t i = 0; i < SURG_COUNT(codes); i++)
     if (is(d, codes[i])) return true;
   return false;
@@ -154,7 +154,9 @@ static void mark_nodes(surg_model *m) {
   }
   for (size_t i = 0; i < m->defects.count; i++) {
     const surg__defect *d = &m->defects.items[i];
-    if (!d->node || d->node->erased || d->cured || d->severity != SURG_ERROR) continue;
+    if (!d->node || d->node->erased || d->cured || d->severity != SURG_ERROR ||
+        surg__load_leaves_types(d->code))
+      continue;
     d->node->faulty = d->node->opaque = true;
     d->node->resolved = false;
   }

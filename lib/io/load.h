@@ -53,6 +53,9 @@ typedef struct surg__loader {
 /* Reports a finding: true to continue (under SURG_LOAD_CHECK), false: loading has ended. */
 bool surg__load_bad(surg__loader *L, uint64_t off, const char *code, const char *fmt, ...)
     SURG_PRINTF(4, 5);
+/* Whether findings with this code leave the types of the results of a node known: such a node is
+ * not faulty. */
+bool surg__load_leaves_types(const char *code);
 /* As surg__load_bad, for a finding that was already reported with its own status. */
 bool surg__load_found(surg__loader *L, surg_status status);
 /* As surg__load_found, for a fault outside of the model file, so nothing of the model is left

@@ -62,6 +62,14 @@ static const char *kind_name(surg_attr_kind k) {
   return (size_t)k < SURG_COUNT(names) ? names[k] : "?";
 }
 
+/* Whether a Constant has its value in an attribute that only newer versions have. */
+static bool is_newer_value(const surg_node *n, const surg_attr *a) {
+  size_t count;
+  if (n->op != SURG_OP_Constant) return false;
+  const surg_schema *all = surg__schema_versions(n->op, &count);
+  return count && surg__schema_attr(&all[count - 1], a->name);
+}
+
 static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s,
                        const surg_attr *a) {
   if (a->kind == SURG_ATTR_UNDEFINED) return true; /* reported when it was read */
@@ -69,6 +77,12 @@ static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s
   bool graph = a->kind == SURG_ATTR_GRAPH || a->kind == SURG_ATTR_GRAPHS;
   if (!def && !graph && a->name[0] == '_' && a->name[1] == '_') return true; /* reserved by ONNX */
   if (!def && !graph && n->op == SURG_OP_LayerNormalization) return true;    /* accepts any */
+  if (!def && is_newer_value(n, a)) {
+    const bool go_on =
+        surg__load_bad(L, a->src.field_off, "E146", "Constant-%d has no such attribute", s->since);
+    surg__load_about(L, &(surg__defect){.attr = (surg_attr *)(uintptr_t)a});
+    return go_on;
+  }
   if (!def && graph)
     return surg__load_bad(L, a->src.field_off, "E105", "%s has no such graph", n->op_type);
   if (!def)
@@ -86,6 +100,7 @@ static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *
     if (!check_attr(L, n, s, n->attrs[i])) return false;
   for (uint32_t i = 0; i < s->n_attrs; i++)
     if (s->attrs[i].required && !lost_attr(n) && !find_attr(n, s->attrs[i].name) &&
+        n->op != SURG_OP_Constant && /* it needs one of several: check_constant */
         !surg__load_bad(L, n->src.field_off, "E107", "has no attribute \"%s\"", s->attrs[i].name))
       return false;
   return true;
@@ -95,7 +110,7 @@ static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *
 static bool check_constant(surg__loader *L, const surg_node *n) {
   uint32_t values = 0;
   for (uint32_t i = 0; i < n->n_attr; i++)
-    if (surg__schema_attr(n->schema, n->attrs[i]->name)) values++;
+    if (surg__schema_attr(n->schema, n->attrs[i]->name) || is_newer_value(n, n->attrs[i])) values++;
   return values == 1 ||
          surg__load_bad(L, n->src.field_off, "E126", "has %u values instead of one", values);
 }

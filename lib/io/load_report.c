@@ -136,7 +136,17 @@ bool surg__load_bad(surg__loader *L, uint64_t off, const char *code, const char 
   va_start(args, fmt);
   line(L, SURG_ERROR, off, code, fmt, args);
   va_end(args);
-  return surg__load_found(L, SURG_EINVALID);
+  const bool faulty = L->node && L->node->faulty;
+  const bool go_on = surg__load_found(L, SURG_EINVALID);
+  if (L->node && surg__load_leaves_types(code)) L->node->faulty = faulty;
+  return go_on;
+}
+
+bool surg__load_leaves_types(const char *code) {
+  static const char *const codes[] = {"E142", "E143", "E146"};
+  for (size_t i = 0; i < SURG_COUNT(codes); i++)
+    if (strcmp(codes[i], code) == 0) return true;
+  return false;
 }
 
 bool surg__load_bad_model(surg__loader *L, const char *code, const char *fmt, ...) {

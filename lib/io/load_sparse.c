@@ -27,7 +27,7 @@ static bool take_index(indices *x, int64_t v) {
   if (++x->column < x->columns) return true;
   x->column = 0;
   if ((int64_t)x->linear <= x->last)
-    return surg__load_bad(x->L, x->f->off, "E120", "indices do not rise") && false;
+    return surg__load_bad(x->L, x->f->off, "E145", "indices do not rise") && false;
   x->last = (int64_t)x->linear;
   return true;
 }
@@ -53,7 +53,7 @@ static bool check_indices(indices *x, const surg_tensor *list) {
 static bool check_shapes(surg__loader *L, const surg__field *f, const surg_tensor *values,
                          const surg_tensor *list, const int64_t *dims, size_t rank) {
   uint64_t dense;
-  if (rank == 0) return surg__load_bad(L, f->off, "E120", "has no dims");
+  if (rank == 0) return surg__load_bad(L, f->off, "E144", "has no dims");
   if (!surg__dims_product(dims, rank, &dense))
     return surg__load_bad(L, f->off, "E120", "dims are negative or their product overflows");
   if (values->rank != 1) return surg__load_bad(L, f->off, "E120", "values must have rank 1");
@@ -70,6 +70,15 @@ static bool check_shapes(surg__loader *L, const surg__field *f, const surg_tenso
                           (unsigned long long)nnz, (long long)list->dims[0]);
   indices x = {L, f, dims, rank, linear ? 1 : rank, dense, -1, 0, 0};
   return check_indices(&x, list);
+}
+
+/* Whether all findings from index `first` on leave type and shape of the tensor known. */
+static bool has_header(const surg__loader *L, size_t first) {
+  for (size_t i = first; i < L->m->defects.count; i++) {
+    const char *code = L->m->defects.items[i].code;
+    if (strcmp(code, "E144") != 0 && strcmp(code, "E145") != 0) return false;
+  }
+  return first < L->m->defects.count;
 }
 
 surg_tensor *surg__load_sparse(surg__loader *L, const surg__field *f, const char **name) {
@@ -96,8 +105,12 @@ surg_tensor *surg__load_sparse(surg__loader *L, const surg__field *f, const char
   if (!t && L->lenient && L->status == SURG_OK) {
     for (size_t i = found; i < L->m->defects.count; i++)
       L->m->defects.items[i].reading = SURG_READING_NONE; /* it is written as it was read */
-    t = surg__load_shapeless(L, SURG_UNDEFINED, f->body);
+    const bool known = p && values && has_header(L, found);
+    t = known ? surg__tensor_alloc(L->m, values->dtype, p->dims, p->n_dims)
+              : surg__load_shapeless(L, SURG_UNDEFINED, f->body);
+    if (t && known) surg__dims_product(p->dims, p->n_dims, &t->count);
     if (t) t->view = SURG__VIEW_SPARSE;
+    if (t) t->msg = f->body;
   } else if (t) {
     surg__dims_product(p->dims, p->n_dims, &t->count);
     t->bytes = 0; /* there is no dense data to read */

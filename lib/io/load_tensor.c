@@ -269,8 +269,7 @@ static bool read_raw(surg__loader *L, const surg__field *f, const payload *data,
   if (t->dtype == SURG_STRING)
     return surg__load_bad(L, f->off, "E119", "strings cannot be raw_data");
   if (data->bytes.len != t->bytes) {
-    if (!surg__load_bad(L, f->off, "E119",
-                        "raw_data has %llu bytes where type and dims need %llu",
+    if (!surg__load_bad(L, f->off, "E119", "raw_data has %llu bytes where type and dims need %llu",
                         (unsigned long long)data->bytes.len, (unsigned long long)t->bytes))
       return false;
     read_other_size(L, data, t);
@@ -328,9 +327,7 @@ static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__Tens
 static bool check_header(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p) {
   uint64_t count, bytes;
   int dtype = p->has_data_type ? p->data_type : SURG_UNDEFINED;
-  if (p->segment)
-    surg__load_bad(L, f->off, "E119", "is a segment of a tensor, which is not supported");
-  else if (dtype == SURG_UNDEFINED)
+  if (dtype == SURG_UNDEFINED)
     surg__load_bad(L, f->off, "E119", "has no element type");
   else if (!surg__dtype_name(dtype))
     surg__load_bad(L, f->off, "E119", "element type %d does not exist", dtype);
@@ -385,8 +382,10 @@ surg_tensor *surg__load_tensor(surg__loader *L, const surg__field *f, const char
     t->bytes = 0;
     if (t->dtype != SURG_STRING) surg__dtype_bytes(t->dtype, t->count, &t->bytes);
     t->msg = f->body;
+    const bool whole = !p->segment || surg__load_bad(L, f->off, "E142", "is a segment of a tensor");
+    if (p->segment && L->lenient) surg__load_about(L, &(surg__defect){.tensor = t});
     uint32_t before = L->findings;
-    const bool read = read_payload(L, f, p, t);
+    const bool read = whole && read_payload(L, f, p, t);
     if (L->lenient && read && L->findings != before)
       keep_faulty(L, t);
     else if (!read || (L->findings != before && t->view != SURG__VIEW_ABSENT))

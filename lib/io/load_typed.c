@@ -50,7 +50,8 @@ static bool take(list *l, uint64_t v) {
   const uint64_t entry = l->entries++;
   if (!l->limited || (i >= l->low && i <= l->high)) return true;
   l->limited = false; /* under CHECK one such finding is enough */
-  return surg__load_bad(l->L, l->tensor->off, "E119",
+  const bool half = l->t->dtype == SURG_FLOAT16 || l->t->dtype == SURG_BFLOAT16;
+  return surg__load_bad(l->L, l->tensor->off, half ? "E119" : "E143",
                         "entry %llu is %lld, out of range for type %s", (unsigned long long)entry,
                         (long long)i, surg__dtype_name(l->t->dtype));
 }

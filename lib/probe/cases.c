@@ -8,7 +8,7 @@
 /* Adds a case without an answer, derived from `c`. */
 static bool add(surg__probe *p, const surg__probe_case *c) {
   surg__probe_case fresh = *c;
-  fresh.base = fresh.taken = fresh.asked = false;
+  fresh.base = fresh.taken = fresh.asked = fresh.differs = fresh.narrow = fresh.formed = false;
   fresh.why = NULL;
   fresh.forecast = SURG__LEGAL;
   return surg__vec_push(p->ctx, &p->cases, fresh);
@@ -125,6 +125,8 @@ static bool add_places(surg__probe *p, const surg__probe_case *base, const surg_
     c.name = list[i].name;
     c.what = SURG__PROBE_INPUT;
     if (list == base->schema->inputs && !add(p, &c)) return false;
+    c.what = SURG__PROBE_CONST;
+    if (list == base->schema->inputs && n > 1 && !add(p, &c)) return false;
     c.what = SURG__PROBE_GIVEN;
     if (base->form & SURG__PROBE_REQUIRED && list[i].option == SURG__OPTIONAL && !add(p, &c))
       return false;
@@ -318,15 +320,18 @@ static bool add_line(surg__probe *p, const surg__probe_case *base, const surg__p
 bool surg__probe_add_forms(surg__probe *p) {
   const size_t n = p->asked;
   for (size_t i = 0; i < n; i++) {
-    const surg__probe_case base = p->cases.items[i];
-    if (!base.base) continue;
+    surg__probe_case base = p->cases.items[i];
+    if (!base.base || base.formed) continue;
+    p->cases.items[i].formed = true;
+    base.root = i;
     if (!add_forms_of(p, &base)) return false;
     for (size_t k = 0; k < n; k++) {
       const surg__probe_case *c = &p->cases.items[k];
       if (c->what != SURG__PROBE_BASE || c->schema != base.schema || c->form != base.form ||
           c->line == base.line || !c->asked)
         continue;
-      const surg__probe_case other = *c;
+      surg__probe_case other = *c;
+      other.root = i;
       if (!add_line(p, &base, &other)) return false;
     }
   }

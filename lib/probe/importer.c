@@ -157,9 +157,13 @@ static size_t take_lines(surg_importer *im, surg__importer_case *cases, size_t n
     if (*end) *end++ = 0;
     const size_t path = strlen(cases[done].file);
     if (strncmp(line, cases[done].file, path) != 0 || line[path] != '\t') continue;
-    cases[done].taken = !strcmp(line + path + 1, "ok");
+    const char *said = line + path + 1;
+    const size_t prefix = strlen(SURG__IMPORTER_DIFFERS);
+    cases[done].differs = im->outputs && !strncmp(said, SURG__IMPORTER_DIFFERS, prefix);
+    cases[done].taken = cases[done].differs || !strcmp(said, "ok");
     cases[done].asked = true;
-    if (!cases[done].taken) refuse(&cases[done], line + path + 1);
+    if (cases[done].differs) said += prefix;
+    if (cases[done].differs || !cases[done].taken) refuse(&cases[done], said);
     done++;
   }
   return done;

@@ -8,9 +8,10 @@
 
 #include "base/child.h"
 
-#define SURG__IMPORTER_BATCH 200u /* most files in one run of a command with "{...}" */
-#define SURG__IMPORTER_WHY 2000u  /* most bytes of a message that are kept */
-#define SURG__COMMAND_SECONDS 60u /* default limit of one run of a command */
+#define SURG__IMPORTER_BATCH 200u          /* most files in one run of a command with "{...}" */
+#define SURG__IMPORTER_WHY 2000u           /* most bytes of a message that are kept */
+#define SURG__IMPORTER_DIFFERS "differs: " /* precedes what a command says of wrong results */
+#define SURG__COMMAND_SECONDS 60u          /* default limit of one run of a command */
 
 struct surg_command {
   surg_context *ctx;
@@ -23,6 +24,7 @@ struct surg_importer {
   bool many;    /* the command accepts several files in one run */
   char *folder; /* temporary folder for models; removed by surg_importer_free */
   int answers;  /* descriptor of an unlinked file that receives its output */
+  bool outputs; /* the command may answer SURG__IMPORTER_DIFFERS */
   char *text;   /* the output of the last run */
   char *why;    /* the message of the last surg_importer_ask */
   uint64_t runs;
@@ -32,7 +34,8 @@ struct surg_importer {
 typedef struct surg__importer_case {
   const char *file;
   bool taken, asked;
-  char *why; /* heap; NULL if the file is accepted */
+  bool differs; /* accepted, and computed differently: `why` is what differs */
+  char *why;    /* heap; NULL if the file is accepted and computed as expected */
 } surg__importer_case;
 
 /* Sets up a command from the words of `text` and the limits and cancel function of `options` (or

@@ -71,11 +71,19 @@ static json_t *span_json(const surg__tspan *s, int64_t newest) {
 typedef struct row {
   const surg__probe *p;
   const surg__probe_case *base;
+  size_t root;       /* index of the base */
   size_t first, end; /* indexes of the cases to examine */
+  bool loose;        /* models count as accepted, too, that are imported and computed differently */
 } row;
 
 static bool is_form(const row *r, const surg__probe_case *c, surg__probe_what what) {
-  return c->schema == r->base->schema && c->what == what && (c->asked || c->impossible);
+  return c->schema == r->base->schema && c->what == what && c->root == r->root &&
+         (c->asked || c->impossible);
+}
+
+/* Whether the importer accepts the model of a case, in the sense of the row. */
+static bool is_good(const row *r, const surg__probe_case *c) {
+  return c->taken && (r->loose || !c->differs);
 }
 
 static void put_types(const row *r, json_t *out) {
@@ -85,11 +93,11 @@ static void put_types(const row *r, json_t *out) {
     uint32_t taken = 0, refused = 0;
     for (size_t k = r->first; k < r->end; k++) {
       const surg__probe_case *c = &r->p->cases.items[k];
-      const bool together = is_form(r, c, SURG__PROBE_TYPES) && c->taken;
+      const bool together = is_form(r, c, SURG__PROBE_TYPES) && is_good(r, c);
       if ((!is_form(r, c, SURG__PROBE_TYPE) && !together) ||
           strcmp(c->name, s->params[i].name) != 0)
         continue;
-      *(c->taken ? &taken : &refused) |= UINT32_C(1) << c->number;
+      *(is_good(r, c) ? &taken : &refused) |= UINT32_C(1) << c->number;
     }
     /* No type accepted: another limit of the operator rejects these models. */
     if (!(refused & ~taken) || !taken) continue;
@@ -107,7 +115,7 @@ static void put_names(const row *r, surg__probe_what what, const char *key, json
   json_t *list = json_array();
   for (size_t k = r->first; k < r->end; k++) {
     const surg__probe_case *c = &r->p->cases.items[k];
-    if (is_form(r, c, what) && !c->taken) json_array_append_new(list, json_string(c->name));
+    if (is_form(r, c, what) && !is_good(r, c)) json_array_append_new(list, json_string(c->name));
   }
   if (json_array_size(list)) json_object_set(out, key, list);
   json_decref(list);
@@ -119,8 +127,8 @@ static void put_attr(const row *r, const char *name, json_t *attrs) {
   for (size_t k = r->first; k < r->end; k++) {
     const surg__probe_case *c = &r->p->cases.items[k];
     if (!is_form(r, c, SURG__PROBE_VALUE) || strcmp(c->name, name) != 0) continue;
-    refused |= !c->taken;
-    if (c->taken)
+    refused |= !is_good(r, c);
+    if (is_good(r, c))
       json_array_append_new(list, c->value ? json_string(c->value) : json_integer(c->number));
   }
   if (refused && json_array_size(list)) json_object_set(attrs, name, list);
@@ -146,10 +154,10 @@ static json_t *ranks_of(const row *r, size_t place, int64_t base) {
       if (!is_form(r, c, SURG__PROBE_RANK) ||
           strcmp(c->name[0] ? c->name : r->base->schema->inputs[0].name, name))
         continue;
-      if (!pass && c->taken) {
+      if (!pass && is_good(r, c)) {
         if (c->number < low) low = c->number;
         if (c->number > high) high = c->number;
-      } else if (pass && !c->taken) {
+      } else if (pass && !is_good(r, c)) {
         if (c->number < low && c->number > below) below = c->number;
         if (c->number > high && c->number < above) above = c->number;
       }
@@ -178,7 +186,7 @@ static void put_open(const row *r, json_t *out) {
   bool refused[3] = {false, false, false};
   for (size_t k = r->first; k < r->end; k++) {
     const surg__probe_case *c = &r->p->cases.items[k];
-    if (is_form(r, c, SURG__PROBE_OPEN)) refused[c->number] = !c->taken;
+    if (is_form(r, c, SURG__PROBE_OPEN)) refused[c->number] = !is_good(r, c);
   }
   if (refused[1])
     json_object_set_new(out, "static", json_true());
@@ -187,7 +195,7 @@ static void put_open(const row *r, json_t *out) {
 }
 
 /* Writes whether nodes with only constant inputs are rejected, if the engine accepts any such
- * node. */
+ * node. Their results are constant outputs of the model: what is computed does not count. */
 static void put_fed(const row *r, json_t *out) {
   bool refused = false, any = false;
   for (size_t k = 0; k < r->end && !any; k++) {
@@ -198,7 +206,7 @@ static void put_fed(const row *r, json_t *out) {
     const surg__probe_case *c = &r->p->cases.items[k];
     if (is_form(r, c, SURG__PROBE_FED) && c->asked) refused = !c->taken;
   }
-  if (any && refused) json_object_set_new(out, "fed", json_true());
+  if (any && refused && !json_object_get(out, "fed")) json_object_set_new(out, "fed", json_true());
 }
 
 static json_t *facts_of(const row *r) {
@@ -211,7 +219,9 @@ static json_t *facts_of(const row *r) {
   put_names(r, SURG__PROBE_SET, "no_attrs", out);
   put_ranks(r, out);
   put_open(r, out);
+  put_names(r, SURG__PROBE_CONST, "fed", out);
   put_fed(r, out);
+  if (r->base->narrow) surg__probe_pin(r->p, r->base, r->root, out);
   return out;
 }
 
@@ -234,25 +244,81 @@ static json_t *limited(json_t *fact, const char *text) {
   return fact;
 }
 
-static json_t *row_of(const surg__probe *p, const surg_schema *s) {
-  row r = {.p = p, .end = p->cases.count};
-  const char *why = NULL;
-  bool left = false;
-  for (size_t i = 0; i < p->cases.count; i++) {
-    const surg__probe_case *c = &p->cases.items[i];
-    if (c->schema == s) left = left || surg__probe_left(p, i);
-    if (c->schema != s || !c->asked) continue;
-    if (c->base) r.base = c;
-    if (c->what == SURG__PROBE_BASE && !c->taken && !why) why = c->why;
-  }
-  if (r.base) {
-    json_t *facts = facts_of(&r);
-    return left ? limited(facts, "not all forms were probed") : facts;
-  }
-  return why && !left ? refused_row(why) : limited(json_object(), "not probed");
+/* Adds a row to a list that has none like it. */
+static void add_row(json_t *rows, json_t *next) {
+  size_t i;
+  json_t *e;
+  bool known = false;
+  json_array_foreach(rows, i, e) known = known || json_equal(e, next);
+  if (!known) json_array_append(rows, next);
+  json_decref(next);
 }
 
-/* The facts of all versions of an operator; consecutive versions with equal facts share a row. */
+/* Adds the rows of the bases of a version: what is computed correctly, or what is only imported. */
+static void add_rows(const surg__probe *p, const surg_schema *s, bool misread, json_t *rows) {
+  for (size_t i = 0; i < p->cases.count; i++) {
+    const surg__probe_case *c = &p->cases.items[i];
+    if (c->schema != s || !c->base || (c->differs && !misread)) continue;
+    row r = {.p = p, .base = c, .root = i, .end = p->cases.count};
+    json_t *facts = facts_of(&r);
+    if (misread) {
+      r.loose = true;
+      json_t *loose = facts_of(&r);
+      const bool same = !c->differs && json_equal(facts, loose);
+      json_decref(facts);
+      facts = loose;
+      if (same) {
+        json_decref(loose);
+        continue;
+      }
+      json_object_set_new(facts, "misread", json_true());
+    }
+    add_row(rows, facts);
+  }
+}
+
+/* The rows of a version, without "versions". */
+static json_t *rows_of(const surg__probe *p, const surg_schema *s) {
+  const char *why = NULL;
+  bool left = false, base = false;
+  json_t *rows = json_array(), *e;
+  size_t i;
+  for (i = 0; i < p->cases.count; i++) {
+    const surg__probe_case *c = &p->cases.items[i];
+    if (c->schema != s) continue;
+    left = left || surg__probe_left(p, i);
+    base = base || c->base;
+    if (c->asked && c->what == SURG__PROBE_BASE && !c->taken && !why) why = c->why;
+  }
+  add_rows(p, s, false, rows);
+  add_rows(p, s, true, rows);
+  json_array_foreach(rows, i, e) if (left) limited(e, "not all forms were probed");
+  if (!base) add_row(rows, why && !left ? refused_row(why) : limited(json_object(), "not probed"));
+  return rows;
+}
+
+/* Adds the rows of versions low to high to those of the operator. */
+static void close_span(json_t *all, const json_t *rows, int64_t low, int64_t high) {
+  char text[64];
+  size_t i;
+  json_t *e;
+  snprintf(text, sizeof text, low == high ? "%lld" : "%lld-%lld", (long long)low, (long long)high);
+  json_array_foreach((json_t *)(uintptr_t)rows, i, e) {
+    json_t *said = json_pack("{s:s}", "versions", text);
+    json_object_update(said, e);
+    json_array_append_new(all, said);
+  }
+}
+
+/* Whether the engine's opsets have a version of an operator. */
+static bool has_version(const surg__probe *p, const surg_schema *s) {
+  bool known = !(s->flags & SURG__OP_DEPRECATED);
+  for (size_t k = 0; known && k < p->opsets.count; k++)
+    if (!strcmp(p->opsets.items[k].name, s->domain)) known = s->since <= p->opsets.items[k].high;
+  return known;
+}
+
+/* The facts of all versions of an operator; consecutive versions with equal facts share rows. */
 static json_t *op_json(const surg__probe *p, int op) {
   json_t *rows = json_array();
   size_t count;
@@ -260,18 +326,9 @@ static json_t *op_json(const surg__probe *p, int op) {
   json_t *last = NULL;
   int64_t low = 0, high = 0;
   for (size_t i = 0; i <= count; i++) {
-    bool known = i < count && !(all[i].flags & SURG__OP_DEPRECATED);
-    for (size_t k = 0; known && k < p->opsets.count; k++)
-      if (!strcmp(p->opsets.items[k].name, all[i].domain))
-        known = all[i].since <= p->opsets.items[k].high;
-    json_t *next = known ? row_of(p, &all[i]) : NULL;
+    json_t *next = i < count && has_version(p, &all[i]) ? rows_of(p, &all[i]) : NULL;
     if (last && (!next || !json_equal(last, next))) {
-      char text[64];
-      snprintf(text, sizeof text, low == high ? "%lld" : "%lld-%lld", (long long)low,
-               (long long)high);
-      json_t *said = json_pack("{s:s}", "versions", text);
-      json_object_update(said, last);
-      json_array_append_new(rows, said);
+      close_span(rows, last, low, high);
       json_decref(last);
       last = NULL;
     }
@@ -294,8 +351,8 @@ static bool is_forecast(const surg__probe *p, int op) {
   for (size_t i = 0; i < p->cases.count; i++) {
     const surg__probe_case *c = &p->cases.items[i];
     if (!c->schema || c->schema->op != op || !c->asked) continue;
-    if (c->taken ? c->forecast == SURG__ILLEGAL : c->forecast != SURG__ILLEGAL) return false;
-    if (c->taken && c->forecast == SURG__UNKNOWN) return false;
+    const bool right = c->taken && !c->differs;
+    if (right ? c->forecast != SURG__LEGAL : c->forecast != SURG__ILLEGAL) return false;
   }
   return true;
 }

@@ -299,7 +299,8 @@ static bool set_rank(surg_node *n, int64_t rank) {
   return true;
 }
 
-/* Makes sizes of inputs symbolic: the first of each input (1), or all (2). */
+/* Makes sizes of inputs symbolic: the first of each input (1), all (2), or those that are open in
+ * models: all but the last axis and the channels, axis 1 of three or more (3). */
 static bool set_open(surg_model *m, int64_t which) {
   surg_graph *g = surg_model_graph(m);
   bool any = false;
@@ -311,7 +312,8 @@ static bool set_open(surg_model *m, int64_t which) {
     if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_rank(t) > 8) continue;
     for (size_t k = 0; k < surg_type_rank(t); k++) {
       dims[k] = *surg_type_dim(t, k);
-      if (k && which < 2) continue;
+      const bool weighed = (k == 1 && surg_type_rank(t) > 2) || k + 1 == surg_type_rank(t);
+      if (k && (which < 2 || (which == 3 && weighed))) continue;
       dims[k] = (surg_dim){.value = -1, .param = names[k]};
       any = true;
     }
@@ -359,6 +361,11 @@ static bool change(surg_model *m, surg_node *n, const surg__probe_case *c) {
       const size_t i = input_called(n, c->schema, c->name);
       return i != SIZE_MAX && make_input(n, i);
     }
+    case SURG__PROBE_CONST: {
+      const size_t i = input_called(n, c->schema, c->name);
+      return i != SIZE_MAX && !surg_value_constant(surg_node_input(n, i)) && make_constant(n, i) &&
+             surg_graph_input_count(surg_node_graph(n));
+    }
     case SURG__PROBE_VALUE:
       /* Pads are either given or computed. */
       if (!strcmp(c->name, "auto_pad") && strcmp(c->value, "NOTSET") != 0)
@@ -374,7 +381,7 @@ static bool change(surg_model *m, surg_node *n, const surg__probe_case *c) {
     case SURG__PROBE_DYNAMIC:
       return set_open(m, c->number);
     case SURG__PROBE_OPEN:
-      return set_open(m, c->number);
+      return set_open(m, c->number == 1 ? 1 : 3);
     default:
       return true;
   }

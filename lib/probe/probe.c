@@ -9,6 +9,8 @@
 #include "base/os.h"
 #include "probe/probe.h"
 
+#define BASES_MAX 5u /* most bases of a version beside the first */
+
 static bool late(const surg__probe *p) {
   return surg__child_cancelled(&p->im->child) ||
          (p->deadline_ns && surg__os_now_ns() > p->deadline_ns);
@@ -31,6 +33,7 @@ static bool place(surg__probe *p, surg__probe_case *c, const char *path) {
   if (m && p->inherit && c->schema)
     c->forecast = surg__target_node(p->inherit, surg__probe_node(m), NULL, NULL);
   if (m) s = surg_model_save(m, path, &save);
+  if (s == SURG_OK && p->options.outputs && c->schema) surg__probe_write_data(p, m, path);
   if (m) surg_model_free(m);
   p->models += s == SURG_OK;
   if (s == SURG_EIO || s == SURG_ENOMEM) p->failure = s;
@@ -50,7 +53,8 @@ static void tell(const surg__probe *p, const surg__probe_case *c) {
       [SURG__PROBE_INPUT] = "input",         [SURG__PROBE_GIVEN] = "given",
       [SURG__PROBE_VALUE] = "attribute",     [SURG__PROBE_SET] = "attribute",
       [SURG__PROBE_LEFT] = "left out",       [SURG__PROBE_RANK] = "rank",
-      [SURG__PROBE_FED] = "constants alone", [SURG__PROBE_OPEN] = "open sizes"};
+      [SURG__PROBE_FED] = "constants alone", [SURG__PROBE_CONST] = "constant",
+      [SURG__PROBE_OPEN] = "open sizes"};
   _Static_assert(SURG_COUNT(words) == SURG__PROBE_OPEN + 1, "a word for each question");
   char number[32];
   if (!p->options.answer || !c->asked) return;
@@ -74,8 +78,10 @@ static surg_status ask_batch(surg__probe *p, surg__probe_case **batch, surg__imp
   for (size_t i = 0; i < n; i++) {
     batch[i]->asked = ask[i].asked;
     batch[i]->taken = ask[i].taken;
+    batch[i]->differs = ask[i].differs;
     batch[i]->why = ask[i].why;
     surg__os_unlink(ask[i].file);
+    surg__probe_remove_data(ask[i].file);
     tell(p, batch[i]);
   }
   return s;
@@ -108,14 +114,16 @@ static surg_status ask(surg__probe *p) {
   return s ? s : p->failure;
 }
 
-/* Marks the first accepted form of each version as its base. */
-static void choose_bases(surg__probe *p) {
+/* Marks the first accepted form of each version as its base, if it has none: first those that are
+ * computed correctly, then (`differs`) the others. */
+static void choose_bases(surg__probe *p, bool differs) {
   const surg_schema *last = NULL;
   for (size_t i = 0; i < p->cases.count; i++) {
     surg__probe_case *c = &p->cases.items[i];
     if (c->what != SURG__PROBE_BASE || !c->taken || c->schema == last) continue;
+    if (c->differs != differs) continue;
     bool first = true;
-    for (size_t k = i; k-- && first;)
+    for (size_t k = 0; k < p->cases.count && first; k++)
       first = !(p->cases.items[k].base && p->cases.items[k].schema == c->schema);
     last = c->schema;
     if (!first) continue;
@@ -153,8 +161,15 @@ static surg_status all_rounds(surg__probe *p) {
   if (!p->opsets.count || !p->ir_high) return SURG_OK;
   s = round_of(p, surg__probe_add_rest(p) && surg__probe_add_bases(p));
   if (s != SURG_OK) return s;
-  choose_bases(p);
-  return round_of(p, surg__probe_add_forms(p));
+  choose_bases(p, false);
+  choose_bases(p, true);
+  s = round_of(p, surg__probe_add_forms(p));
+  bool more = true;
+  for (size_t i = 0; i < BASES_MAX && more && s == SURG_OK && !late(p); i++) {
+    s = surg__probe_cover(p, &more);
+    if (s == SURG_OK && more) s = round_of(p, surg__probe_add_forms(p));
+  }
+  return s;
 }
 
 static surg_status no_model(surg__probe *p) {
@@ -179,7 +194,7 @@ static void sum_up(const surg__probe *p, surg_probe_report *report) {
     r.accepted += c->taken;
     if (!c->asked || !c->schema || c->forecast == SURG__UNKNOWN) continue;
     r.known++;
-    r.right += c->taken == (c->forecast == SURG__LEGAL);
+    r.right += (c->taken && !c->differs) == (c->forecast == SURG__LEGAL);
   }
   surg__struct_out(report, &r, sizeof r);
 }
@@ -213,6 +228,7 @@ surg_status surg_probe(surg_importer *im, const char *name, const surg_probe_opt
   surg__struct_in(&p.options, sizeof p.options, options);
   p.inherit = p.options.inherit;
   p.only = p.options.ops;
+  im->outputs = p.options.outputs;
   if (p.options.timeout_ms && surg__mul_u64(p.options.timeout_ms, 1000000, &ns) &&
       !surg__add_u64(surg__os_now_ns(), ns, &p.deadline_ns))
     p.deadline_ns = 0; /* beyond the range of the clock */
@@ -223,5 +239,6 @@ surg_status surg_probe(surg_importer *im, const char *name, const surg_probe_opt
   for (size_t i = 0; i < p.cases.count; i++) free(p.cases.items[i].why);
   surg__vec_free(p.ctx, &p.cases);
   surg__vec_free(p.ctx, &p.opsets);
+  surg_engine_free(p.engine);
   return s;
 }

@@ -5,6 +5,7 @@
 #define SURG_PROBE_INTERNAL_H
 
 #include <jansson.h>
+#include <onnxsurg/evaluate.h>
 #include <onnxsurg/probe.h>
 
 #include "probe/importer.h"
@@ -29,8 +30,9 @@ typedef enum surg__probe_what {
   SURG__PROBE_SET,      /* an attribute whose value is no single number or string */
   SURG__PROBE_LEFT,     /* an attribute of the base is omitted */
   SURG__PROBE_RANK,
-  SURG__PROBE_FED, /* all inputs are constants */
-  SURG__PROBE_OPEN /* input sizes that are not fixed: 1 the first of each input, 2 all */
+  SURG__PROBE_FED,   /* all inputs are constants */
+  SURG__PROBE_CONST, /* an input that is a model input in the base is constant */
+  SURG__PROBE_OPEN   /* input sizes that are not fixed: 1 the first of each input, 2 all */
 } surg__probe_what;
 
 /* Forms of a base, as bits. */
@@ -44,17 +46,22 @@ typedef struct surg__probe_case {
   const surg_schema *schema; /* version of the operator; NULL: a question about the engine */
   size_t line;               /* index into surg__probe_models */
   unsigned form;
-  const char *name;              /* of the domain, type parameter, input, output or attribute in
-                                  * question */
-  const char *value;             /* value of a string attribute; for OPSET an operator */
-  int64_t number;                /* element type, rank, opset, version or value of an INT
-                                  * attribute */
-  bool base;                     /* the accepted base case from which other cases of the version are
-                                  * derived */
-  bool placed;                   /* its model was written for the importer */
+  const char *name;  /* of the domain, type parameter, input, output or attribute in
+                      * question */
+  const char *value; /* value of a string attribute; for OPSET an operator */
+  int64_t number;    /* element type, rank, opset, version or value of an INT
+                      * attribute */
+  bool base;         /* an accepted base case from which other cases of the version are
+                      * derived */
+  bool narrow;  /* ... for forms that the rows of the bases before it do not describe: its own row
+                 * requires its constants, ranks and attributes */
+  bool formed;  /* a base whose derived cases were added */
+  bool placed;  /* its model was written for the importer */
+  size_t root;  /* index of the base case that it is derived from */
+  bool differs; /* taken, and computed differently from ONNX */
   bool taken, asked, impossible; /* impossible: needs an IR version that the engine does not
                                   * support */
-  char *why;                     /* message; heap; NULL if accepted */
+  char *why;                     /* message; heap; NULL if accepted and computed as expected */
   surg__verdict forecast;        /* verdict of the inherited target */
 } surg__probe_case;
 
@@ -62,6 +69,7 @@ typedef struct surg__probe_case {
 typedef struct surg__probe {
   surg_context *ctx;
   surg_importer *im;
+  surg_engine *engine;         /* computes expected outputs; NULL: not needed yet */
   const surg__target *inherit; /* NULL: none */
   int64_t ir_low, ir_high;
   SURG_VEC(surg__tspan) opsets; /* by domain, as learned */
@@ -85,14 +93,31 @@ surg_model *surg__probe_model(surg__probe *p, const surg__probe_case *c);
 /* The node under test: the last of the main graph. */
 surg_node *surg__probe_node(surg_model *m);
 
+/* --- data.c --- */
+/* Writes inputs of the model and the outputs that the built-in evaluator computes to the new folder
+ * PATH.data. False: it cannot, or the results are not determined; the folder does not exist then.
+ */
+bool surg__probe_write_data(surg__probe *p, surg_model *m, const char *path);
+/* Removes PATH.data, if it exists. */
+void surg__probe_remove_data(const char *path);
+
 /* --- cases.c: each round is derived from the answers of the rounds before; false: no memory --- */
 bool surg__probe_add_engine(surg__probe *p);
 bool surg__probe_add_ir(surg__probe *p);
 bool surg__probe_add_rest(surg__probe *p); /* symbolic sizes, node order, functions */
 bool surg__probe_add_bases(surg__probe *p);
-bool surg__probe_add_forms(surg__probe *p);
+bool surg__probe_add_forms(surg__probe *p); /* of bases that have none yet */
 /* The rank of a value; -1: unknown. */
 int64_t surg__probe_rank(const surg_value *v);
+
+/* --- cover.c --- */
+/* Marks one more base for each version that has an accepted form of which the learned target says
+ * otherwise. *more: whether there is any. */
+surg_status surg__probe_cover(surg__probe *p, bool *more);
+/* Adds to the facts of a narrow base what its model has and no case varies: constants, ranks,
+ * attributes and optional inputs. */
+void surg__probe_pin(const surg__probe *p, const surg__probe_case *base, size_t root,
+                     json_t *facts);
 
 /* --- learn.c --- */
 /* Learns the supported opsets and IR versions from the cases asked so far. */

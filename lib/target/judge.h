@@ -80,6 +80,22 @@ void surg__judge_shape_files(surg__judge *j);
 /* The first weight of the graph whose data file has an entry that the engine does not know, or
  * NULL; *key: that entry. */
 const surg_value *surg__judge_odd_key(const surg__target *t, const surg_graph *g, const char **key);
+/* --- judge_limits.c --- */
+/* How many messages the file of the model nests below its root. */
+uint64_t surg__judge_nesting(surg_model *m);
+/* Whether a sparse tensor, made dense, has less than 2 GiB. */
+bool surg__judge_dense(const surg_tensor *c);
+/* What expanding all calls of functions gives. */
+typedef struct surg__expanded {
+  uint64_t nodes;                       /* nodes of functions; UINT64_MAX: beyond 2^64 */
+  bool large;                           /* more than engines expand quickly */
+  const struct surg_function *repeated; /* one that is expanded twice, calls another function and
+                                         * has a value of its own; NULL: none */
+} surg__expanded;
+surg_status surg__judge_expansion(surg_model *m, surg__expanded *out);
+/* The first node of a function whose spelling of the default domain the engine does not resolve, or
+ * NULL. */
+const surg_node *surg__judge_spelling(const surg__target *t, const surg_graph *g);
 /* Judges a cast from float16 to float16 (judge_half.c). */
 void surg__judge_half(surg__judge *j);
 /* As surg__target_node, for the target alone: its host is ignored. */

@@ -38,6 +38,16 @@ static void judge_window(walk *w, const char *what, int64_t have, const surg__ts
   tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = cause});
 }
 
+/* Reports an opset that is newer than the newest known one, where the range of the engine ends with
+ * what is known. */
+static void judge_newer(walk *w, const char *what, const char *domain, int64_t have) {
+  const int64_t newest = surg_schema_newest(domain);
+  if (!newest || have <= newest || surg__target_accepts(w->t, "W217")) return;
+  surg__buf_printf(&w->text, "%s %lld is newer than the newest known, %lld; its support is unknown",
+                   what, (long long)have, (long long)newest);
+  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_OPSET});
+}
+
 static void judge_opsets(walk *w) {
   for (size_t i = 0; i < surg_model_import_count(w->m); i++) {
     const char *domain = surg_model_import_domain(w->m, i);
@@ -49,6 +59,7 @@ static void judge_opsets(walk *w) {
       snprintf(what, sizeof what, "opset%s%.80s", domain[0] ? " of " : "", domain);
       /* Of two imports of a domain none may be too new, whichever the engine uses. */
       const int64_t have = surg_model_import_version(w->m, i), other = w->m->imports.items[i].last;
+      if (want->high == INT64_MAX) judge_newer(w, what, domain, have);
       judge_window(w, what, other > want->high ? other : have, want, SURG__C_OPSET);
     }
   }
@@ -161,19 +172,40 @@ static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor 
                             .value = v});
 }
 
-/* Reports the first weight that is stored as a sparse tensor; true if there is one. */
+/* Reports the first weight that is stored as a sparse tensor, of those that the engine does not
+ * support or that are large once they are dense; true if there is one. */
 static bool judge_sparse(walk *w, const surg_graph *g) {
   for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
     if (!v->initializer || !surg_tensor_is_sparse(v->tensor)) continue;
-    surg__buf_printf(&w->text, "constant %s is a sparse tensor%s",
-                     surg__q(w->t->ctx, surg_value_name(v)),
-                     w->t->sparse == SURG__NO ? "" : "; whether the engine supports it is unknown");
+    const bool dense = w->t->sparse == SURG__YES;
+    if (dense && surg__judge_dense(v->tensor)) continue;
+    surg__buf_printf(
+        &w->text, "constant %s is a sparse tensor%s", surg__q(w->t->ctx, surg_value_name(v)),
+        dense ? " of 2 GiB or more once it is dense; whether the engine has the memory is "
+                "unknown"
+        : w->t->sparse == SURG__NO ? ""
+                                   : "; whether the engine supports it is unknown");
     tell(w, (surg__objection){.verdict = w->t->sparse == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
                               .cause = SURG__C_TYPE,
                               .value = v});
     return true;
   }
   return false;
+}
+
+/* Reports a constant of too high a rank: the engine does not read it, or inference does not follow
+ * it. */
+static void judge_weight_rank(walk *w, const surg_value *v, const surg_tensor *c) {
+  const size_t rank = surg_tensor_rank(c);
+  const bool no = w->t->weight_rank && (int64_t)rank > w->t->weight_rank;
+  if (!no && rank <= SURG_LIMIT_RANK) return;
+  surg__buf_printf(&w->text,
+                   no ? "constant %s has rank %zu; the most is %lld"
+                      : "constant %s has rank %zu; ranks above %lld are not analyzed",
+                   surg__q(w->t->ctx, surg_value_name(v)), rank,
+                   (long long)(no ? w->t->weight_rank : SURG_LIMIT_RANK));
+  tell(w, (surg__objection){
+              .verdict = no ? SURG__ILLEGAL : SURG__UNKNOWN, .cause = SURG__C_RANGE, .value = v});
 }
 
 static void judge_weights(walk *w, const surg_graph *g) {
@@ -184,6 +216,7 @@ static void judge_weights(walk *w, const surg_graph *g) {
     if (d <= 0 || d >= SURG__DTYPES) continue;
     if (w->t->weights && !(w->t->weights >> d & 1)) judge_weight_type(w, v, d);
     if (w->t->within[d].name) judge_weight_values(w, v, c, d);
+    judge_weight_rank(w, v, c);
   }
 }
 
@@ -440,11 +473,41 @@ static void judge_references(walk *w, const surg_function *f) {
       surg__buf_printf(&w->text, "attribute %s", surg__q(w->t->ctx, surg_attr_name(a)));
       surg__buf_printf(&w->text, " refers to attribute %s of the function; only equal names work",
                        surg__q(w->t->ctx, surg_attr_ref(a)));
-      tell(w, (surg__objection){
-                  .verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
+      tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
       return;
     }
   }
+}
+
+static void judge_spelling(walk *w, const surg_function *f) {
+  const surg_node *n = surg__judge_spelling(w->t, surg_function_graph(f));
+  if (!n) return;
+  surg__buf_printf(
+      &w->text, "it is in a function, which must import the domain as \"%s\"%s",
+      surg_node_domain(n),
+      w->t->spelled == SURG__NO && surg_node_domain(n)[0] ? ", and must not spell it so" : "");
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
+}
+
+/* Reports functions that the engine, which expands all calls, cannot expand. */
+static surg_status judge_expansion(walk *w) {
+  surg__expanded e;
+  const surg_status s = surg__judge_expansion(w->m, &e);
+  if (s != SURG_OK) return s;
+  if (e.repeated && w->t->repeats == SURG__NO) {
+    surg__buf_printf(&w->text,
+                     "function %s is called more than once, calls a function and has values of its "
+                     "own, whose names are then repeated",
+                     surg__q(w->t->ctx, surg_function_name(e.repeated)));
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION});
+  }
+  if (!e.large) return SURG_OK;
+  surg__buf_printf(&w->text,
+                   "its functions expand to %llu nodes; whether the engine has time and memory for "
+                   "them is unknown",
+                   (unsigned long long)e.nodes);
+  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_FUNCTION});
+  return SURG_OK;
 }
 
 static surg_status judge_functions(const surg__target *t, surg_model *m, surg__objection_fn fn,
@@ -461,8 +524,10 @@ static surg_status judge_functions(const surg__target *t, surg_model *m, surg__o
     judge_formals(&w, f);
     judge_body(&w, f);
     judge_references(&w, f);
+    if (f->called) judge_spelling(&w, f);
   }
-  const surg_status s = w.text.failed ? surg__alloc_status(t->ctx) : SURG_OK;
+  surg_status s = judge_expansion(&w);
+  if (w.text.failed) s = surg__alloc_status(t->ctx);
   surg__buf_free(&w.text);
   return s;
 }
@@ -534,6 +599,14 @@ static void judge_void(walk *w) {
   tell(w, (surg__objection){.verdict = n ? SURG__UNKNOWN : SURG__ILLEGAL, .cause = SURG__C_PLACE});
 }
 
+static void judge_nesting(walk *w) {
+  const uint64_t depth = surg__judge_nesting(w->m);
+  if (depth <= (uint64_t)w->t->nesting) return;
+  surg__buf_printf(&w->text, "graphs are nested too deep: %llu messages, and the engine reads %lld",
+                   (unsigned long long)depth, (long long)w->t->nesting);
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_RANGE});
+}
+
 static void judge_graph(walk *w, const surg_graph *g, once *done) {
   const surg_function *f = surg_graph_function(g);
   if ((f && !f->called) || surg__judge_drops_graph(w->t, g)) return;
@@ -575,7 +648,8 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   if (t->ends) judge_end_types(&w);
   if (t->optional == SURG__NO) judge_optional(&w);
   if (t->needs_value) judge_void(&w);
-  once done = {.external = t->external != SURG__NO, .sparse = t->sparse == SURG__YES};
+  if (t->nesting) judge_nesting(&w);
+  once done = {.external = t->external != SURG__NO};
   mark_called(m);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) judge_graph(&w, g, &done);
   judge_named(&w, &done);

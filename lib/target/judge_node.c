@@ -328,6 +328,38 @@ static void judge_replaced(surg__judge *j, const char *domain) {
                        surg_schema_since(s));
 }
 
+static bool limits(const surg__tfact *f, const char *name) {
+  for (size_t k = 0; k < f->n_attrs; k++)
+    if (!strcmp(f->attrs[k].name, name)) return true;
+  for (size_t k = 0; k < f->no_attrs.n; k++)
+    if (!strcmp(f->no_attrs.items[k], name)) return true;
+  return false;
+}
+
+/* Whether a fact of the operator limits an attribute, but none of those for this version. */
+static bool is_limited(const surg__op_facts *op, const char *name, int since) {
+  bool any = false;
+  for (size_t i = 0; i < op->n; i++) {
+    if (!limits(&op->facts[i], name)) continue;
+    if (surg__judge_speaks_of(&op->facts[i], since)) return false;
+    any = true;
+  }
+  return any;
+}
+
+/* Reports an attribute that the version does not have and that the engine limits in another
+ * version: engines read attributes by name. */
+static void judge_stray(surg__judge *j, const surg__op_facts *op) {
+  for (size_t i = 0; j->s && i < surg_node_attr_count(j->n); i++) {
+    const char *name = surg_attr_name(surg_node_attr_at(j->n, i));
+    if (surg__schema_attr(j->s, name) || !is_limited(op, name, surg_schema_since(j->s))) continue;
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL,
+                       "version %d has no attribute %s; whether the engine reads it is unknown",
+                       surg_schema_since(j->s), surg__q(j->t->ctx, name));
+    return;
+  }
+}
+
 /* Whether the engine has the operator at this opset although ONNX adds it later. */
 static bool is_early(const surg__judge *j, int64_t opset) {
   for (size_t i = 0; i < j->t->n_early; i++) {
@@ -392,6 +424,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
   if (j.worst != SURG__ILLEGAL) judge_contrib(&j);
   if (j.worst != SURG__ILLEGAL && !domain[0]) judge_keepdims(&j);
   if (op && j.worst != SURG__ILLEGAL) judge_replaced(&j, domain);
+  if (op && !domain[0] && j.worst != SURG__ILLEGAL) judge_stray(&j, op);
   if (j.worst != SURG__ILLEGAL) surg__judge_half(&j);
   if (j.worst != SURG__ILLEGAL) surg__judge_shape_files(&j);
   return j.worst;

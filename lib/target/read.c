@@ -400,6 +400,12 @@ static bool read_tri(reader *r, const json_t *j, const char *key, surg__tri *out
   return json_is_boolean(j) || json_is_null(j) || fail(r, key, "must be true, false or null");
 }
 
+/* A number of at least 1; null: not stated. */
+static bool read_count(reader *r, const json_t *j, const char *key, int64_t *out) {
+  *out = json_is_integer(j) ? json_integer_value(j) : 0;
+  return json_is_null(j) || *out > 0 || fail(r, key, "must be a number above 0, or null");
+}
+
 /* As read_tri, or "misread": imported, and computed differently. */
 static bool read_how(reader *r, const json_t *j, const char *key, surg__tri *out) {
   const char *s = json_string_value(j);
@@ -556,6 +562,10 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "function_graphs")) return read_tri(r, j, key, &t->bodied);
   if (!strcmp(key, "passed_inputs")) return read_tri(r, j, key, &t->passed);
   if (!strcmp(key, "function_opsets")) return read_tri(r, j, key, &t->windows);
+  if (!strcmp(key, "spelled_functions")) return read_tri(r, j, key, &t->spelled);
+  if (!strcmp(key, "repeated_calls")) return read_tri(r, j, key, &t->repeats);
+  if (!strcmp(key, "nesting")) return read_count(r, j, key, &t->nesting);
+  if (!strcmp(key, "weight_rank")) return read_count(r, j, key, &t->weight_rank);
   if (!strcmp(key, "unimported_calls")) return read_tri(r, j, key, &t->outside);
   if (!strcmp(key, "ends")) {
     t->ends = 0; /* removes inherited values */

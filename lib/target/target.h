@@ -143,7 +143,9 @@ struct surg_target {
   uint32_t weights;   /* element types allowed for constants; 0: not stated */
   surg__tspan within[SURG__DTYPES]; /* by element type: range of elements of constants; name NULL:
                                      * any */
-  uint32_t ends; /* element types allowed for model inputs and outputs; 0: not stated */
+  int64_t nesting;     /* most messages one inside the other in a file; 0: not stated */
+  int64_t weight_rank; /* highest rank of a constant; 0: not stated */
+  uint32_t ends;       /* element types allowed for model inputs and outputs; 0: not stated */
   surg__tri functions, custom;
   surg__tri nested;  /* calls in function bodies may read values that the body computes */
   surg__tri unused;  /* functions may have inputs that their body does not read */
@@ -151,6 +153,9 @@ struct surg_target {
   surg__tri bodied;  /* functions may have nodes with subgraphs */
   surg__tri passed;  /* outputs of functions may be their inputs, or one value twice */
   surg__tri windows; /* imports of functions may be out of the range of opsets */
+  surg__tri spelled; /* nodes of functions may spell the default domain "ai.onnx", if the function
+                      * imports it so; UNSAID: spellings do not matter */
+  surg__tri repeats; /* functions that call others and have values may be expanded twice */
   surg__tri outside; /* functions may call functions of domains that the model does not import */
   surg__tri bodies;  /* operators with a function body in the ONNX standard need no kernel */
   surg__tdynamic dynamic;
@@ -164,14 +169,14 @@ struct surg_target {
   bool strict_shapes; /* at its newest opset it rejects declared shapes that contradict
                        * inference */
   surg__tlist external_keys; /* accepted keys of external_data, "prepacked_*"; empty: not stated */
-  bool shapes_inside;     /* constants that shape inference reads must be in the model */
-  bool absent_operands; /* operands of Sum, Concat and the like may be absent, but the first */
-  bool same_references; /* in functions an attribute may only refer to one of its own name */
-  bool import_calls;  /* functions must be of a domain that the model imports */
-  bool needs_value;   /* a model must have an output, or an input and a node */
-  bool unchecked;     /* the engine does not check models: what no run can compute is unknown */
-  bool drops_bare;    /* nodes with neither inputs nor outputs are ignored */
-  bool short_domain;  /* nodes of subgraphs must not write the default domain as "ai.onnx" */
+  bool shapes_inside;        /* constants that shape inference reads must be in the model */
+  bool absent_operands;      /* operands of Sum, Concat and the like may be absent, but the first */
+  bool same_references;      /* in functions an attribute may only refer to one of its own name */
+  bool import_calls;         /* functions must be of a domain that the model imports */
+  bool needs_value;          /* a model must have an output, or an input and a node */
+  bool unchecked;    /* the engine does not check models: what no run can compute is unknown */
+  bool drops_bare;   /* nodes with neither inputs nor outputs are ignored */
+  bool short_domain; /* nodes of subgraphs must not write the default domain as "ai.onnx" */
   const char *const *registered; /* "com.acme" or "com.acme:Foo"; set by the caller that judges */
   size_t n_registered;
   SURG_VEC(surg__taccept) accepts; /* by code of a finding */

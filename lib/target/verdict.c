@@ -39,6 +39,12 @@ surg__verdict surg__target_finding(const surg__target *t, const char *code) {
   return surg__check_severity(code) == SURG_ERROR ? SURG__UNKNOWN : SURG__LEGAL;
 }
 
+bool surg__target_accepts(const surg__target *t, const char *code) {
+  for (size_t i = 0; i < t->accepts.count; i++)
+    if (strcmp(t->accepts.items[i].code, code) == 0) return t->accepts.items[i].accepted;
+  return false;
+}
+
 bool surg__target_judges(const char *code) {
   /* Order, operators and domains are judged in judge_model.c and judge_node.c. */
   return strcmp(code, "E101") == 0 || strcmp(code, "E103") == 0 || strcmp(code, "E104") == 0;
@@ -92,6 +98,18 @@ static bool is_dropped(const surg__target *t, about of) {
          (of.graph && surg__judge_drops_graph(t, of.graph));
 }
 
+/* Whether an import of the default domain follows an import that is out of range: an engine that
+ * uses the last one does not see the other. */
+static bool is_superseded(const passing *p, const surg__defect *d) {
+  if (strcmp(d->code, "E121") != 0 || d->function || !p->t->last_import) return false;
+  for (size_t i = 0; i < p->m->imports.count; i++) {
+    const surg__import *import = &p->m->imports.items[i];
+    if (strcmp(import->domain, "ai.onnx") != 0 && import->domain[0]) continue;
+    if (import->src.field_off > d->off) return true;
+  }
+  return false;
+}
+
 static void judge_code(const passing *p, const char *code, const char *where, const char *text,
                        about of) {
   const surg_severity severity = surg__check_severity(code);
@@ -122,6 +140,7 @@ static void judge_loaded(const passing *p, surg_model *m) {
     surg_finding f = {.size = sizeof f};
     const surg__defect *d = &m->defects.items[i];
     if (!surg_model_finding(m, i, &f) || f.cured || (d->tensor && d->tensor->missing)) continue;
+    if (is_superseded(p, d)) continue;
     judge_code(p, f.code, f.where, f.text, (about){d->node, d->graph});
   }
 }

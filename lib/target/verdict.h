@@ -15,6 +15,8 @@ const char *surg__verdict_word(surg__verdict v); /* "supported", "unsupported", 
  * states nothing and the finding is no error. ILLEGAL: the target states that it rejects them, or
  * no engine can accept them. Else UNKNOWN. */
 surg__verdict surg__target_finding(const surg__target *t, const char *code);
+/* Whether the target states that the engine accepts models with a finding. */
+bool surg__target_accepts(const surg__target *t, const char *code);
 /* Whether the facts of the target already cover the finding, so that it must not count twice. */
 bool surg__target_judges(const char *code);
 

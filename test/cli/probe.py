@@ -36,6 +36,14 @@ def why(b):
 for f in sys.argv[1:]:
     print(f + "\\t" + why(open(f, "rb").read()), flush=True)
 '''
+# Relu of double and Softplus are imported, and computed differently.
+BOTH = '''def both(f):
+    b = open(f, "rb").read()
+    told = os.path.exists(os.path.join(f + ".data", "output_0.pb"))
+    if why(b) == "ok" and told and (b"Softplus" in b or b"Relu" in b and b"\\x08\\x0b\\x12" in b):
+        return "differs: element 0 is 1, expected 2"
+    return why(b)
+'''
 ONE = '''#!/bin/sh
 grep -q Sigmoid "$1" && { echo "cannot read $1: no Sigmoid" >&2; exit 3; }
 exit 0
@@ -121,6 +129,21 @@ class Probe(Case):
                     self.assertIn(row['versions'].split('-')[0],
                                   json.dumps(full), 'row %r of %s' % (row, op))
         self.assertIn('not all forms were probed', seen)
+
+    def test_outputs(self):
+        """Rows for what the importer computes, and rows for what it only imports."""
+        text = FAKE.replace('print(f + "\\t" + why(open(f, "rb").read())', 'print(f + "\\t" + both(f)').replace(
+            'for f in', BOTH + 'for f in')
+        t, _ = self.probe(self.script('computes', text) + ' {...}', '--ops',
+                          'Relu+Softplus+RandomNormal', '--outputs')
+        self.assertEqual(t['ops']['RandomNormal'], {'versions': '1'})
+        self.assertEqual(t['ops']['Softplus'], {'versions': '1', 'misread': True})
+        rows = t['ops']['Relu']
+        self.assertTrue(any(not r.get('misread') and 'double' not in r['types']['T'] for r in rows), rows)
+        self.assertTrue(any(r.get('misread') and 'types' not in r for r in rows), rows)
+        # Without --outputs nothing is computed.
+        t, _ = self.probe(self.script('computes', text) + ' {...}', '--ops', 'Relu+Softplus')
+        self.assertEqual(t['ops']['Relu'], {'versions': '1-13'})
 
     def test_wrong(self):
         self.bad(2, 'needs --import CMD and -o', 'probe')

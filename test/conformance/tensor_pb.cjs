@@ -110,4 +110,4 @@ function readAll(Tensor, folder, kind, count) {
   }
 }
 
-module.exports = { message, readAll };
+module.exports = { fields, message, readAll };
