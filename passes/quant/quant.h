@@ -92,6 +92,7 @@ typedef struct quant {
   surg_pass_ctx *p;
   surg_model *m;
   surg_target *target;             /* NULL: none */
+  bool trial;                      /* of a copy of the model: rewrites do not count */
   bool dynamic, fixed;             /* fixed: static quantization */
   bool asymmetric, reduced, whole; /* whole: one scale for a tensor */
   int dtype;                       /* of weights; 0: the default of each operator */
@@ -107,6 +108,13 @@ typedef struct quant {
   uint64_t nodes, left[QUANT_WHYS]; /* nodes that became integer products, or stay */
   bool failed;
 } quant;
+
+/* --- quantize.c --- */
+/* Finds the nodes of the option `node`. False: out of memory. */
+bool quant_find_chosen(quant *c);
+/* As surg_pass_allow and surg_pass_give_back, but not in a trial. */
+bool quant_allow(quant *c);
+void quant_give_back(quant *c);
 
 /* --- quant_collect.c --- */
 /* Finds sites and weights. False: out of memory. */

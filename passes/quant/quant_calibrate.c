@@ -5,6 +5,7 @@
 #include <math.h>
 #include <onnxsurg/evaluate.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "quant_static.h"
@@ -62,6 +63,8 @@ static bool target_takes(const quant_static_state *s, int dtype, uint8_t zero) {
 bool quant_static_options(quant_static_state *s) {
   static const char *const methods[] = {"minmax", "percentile", "entropy", "mse"};
   const surg_pass_ctx *p = s->c->p;
+  const char *tolerance = surg_pass_string(p, "tolerance");
+  char *end = NULL;
   const char *type = surg_pass_string(p, "activations"), *method = surg_pass_string(p, "method");
   /* Engines without zero points quantize operands of products. */
   const bool plain = !target_takes(s, SURG_UINT8, 1) && !target_takes(s, SURG_INT8, 1);
@@ -71,6 +74,12 @@ bool quant_static_options(quant_static_state *s) {
   s->symmetric = plain || surg_pass_bool(p, "symmetric");
   s->operands = plain || surg_pass_bool(p, "operands");
   s->percentile = 99.99;
+  s->tolerance = -1;
+  if (tolerance) {
+    s->tolerance = strtod(tolerance, &end);
+    if (*end || end == tolerance || !(s->tolerance >= 0))
+      return usage(s, "tolerance is a number from 0 on, such as 0.01");
+  }
   while (s->method < 4 && strcmp(method, methods[s->method])) s->method++;
   if (s->method == 4) return usage(s, "method is minmax, percentile, entropy or mse");
   if (s->activations != SURG_UINT8 && s->activations != SURG_INT8)
@@ -277,7 +286,7 @@ static void compare_all(quant_static_state *s, const runs *a, const runs *b) {
   for (size_t i = 0, k = 0; i < a->n_out; i++) {
     const char *name = surg_value_name(surg_graph_output(before, i));
     quant_value *x = quant_value_of(s, surg_graph_find_value(s->g, name));
-    if (!x || (!x->done && !x->layer)) continue;
+    if (!x || (!x->done && !x->layer && !surg_value_is_output(x->v))) continue;
     /* Values keep their order, and new ones are between them. */
     const size_t start = k;
     while (k < b->n_out && strcmp(surg_value_name(surg_graph_output(after, k)), name)) k++;
@@ -309,7 +318,8 @@ bool quant_compare(quant_static_state *s, surg_model *before) {
   release(&b);
   surg_model_free(b.m);
   if (st == SURG_ENOMEM) return false;
-  if (st != SURG_OK)
+  s->unknown = st != SURG_OK;
+  if (s->unknown && !s->c->trial)
     surg_pass_note(s->c->p, NULL,
                    "errors of values are unknown: the quantized "
                    "model does not run in the evaluator");

@@ -60,7 +60,7 @@ static bool instead(quant_static_state *s, quant_value *x, const quant_value *ro
 
 static bool place_value(quant_static_state *s, quant_value *x) {
   quant_value *root = x->like == QUANT_NONE ? x : &s->values[x->like];
-  if (!surg_pass_allow(s->c->p)) return true;
+  if (!quant_allow(s->c)) return true;
   if (!constants(s, root)) return false;
   x->done = true;
   s->c->values++;
@@ -90,13 +90,7 @@ typedef struct bias {
 
 /* The operand of a product, if it is restored from integers. */
 static const quant_value *operand_of(quant_static_state *s, const quant_member *m) {
-  surg_value *x = surg_node_input(m->n, 0);
-  const surg_node *d = x ? surg_value_producer(x, NULL) : NULL;
-  if (!d || surg_schema_narrow(surg_node_schema(d)) != SURG_NARROW_DEQUANTIZE) return NULL;
-  /* It is the value itself, or beside the one that is quantized. */
-  const surg_node *q = surg_value_producer(surg_node_input(d, 0), NULL);
-  const quant_value *v = quant_value_of(s, x);
-  if (!v && q) v = quant_value_of(s, surg_node_input(q, 0));
+  const quant_value *v = quant_operand(s, m, 0);
   if (!v || !v->done) return NULL;
   return v->like == QUANT_NONE ? v : &s->values[v->like];
 }
@@ -151,7 +145,7 @@ static bool place_bias(quant_static_state *s, const quant_member *m) {
   const size_t scales = (size_t)surg_tensor_count(b.w->scales), rank = b.w->each;
   const int64_t n = (int64_t)b.n;
   if (!fill_bias(s, &b, scales, &fits)) return false;
-  if (!fits || !surg_pass_allow(s->c->p)) return true;
+  if (!fits || !quant_allow(s->c)) return true;
   surg_tensor *q = surg_tensor_new(s->c->m, SURG_INT32, &n, 1, b.q, b.n * sizeof *b.q);
   surg_tensor *t =
       surg_tensor_new(s->c->m, SURG_FLOAT, &n, rank, b.scales, scales * sizeof *b.scales);

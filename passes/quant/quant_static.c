@@ -71,6 +71,15 @@ quant_value *quant_value_of(quant_static_state *s, const surg_value *v) {
   return found ? *found : NULL;
 }
 
+quant_value *quant_operand(quant_static_state *s, const quant_member *m, size_t i) {
+  const surg_value *x = surg_node_input(m->n, i);
+  quant_value *v = quant_value_of(s, x);
+  const surg_node *d = x ? surg_value_producer(x, NULL) : NULL;
+  if (v || !d || surg_schema_narrow(surg_node_schema(d)) != SURG_NARROW_DEQUANTIZE) return v;
+  const surg_node *q = surg_value_producer(surg_node_input(d, 0), NULL);
+  return q ? quant_value_of(s, surg_node_input(q, 0)) : NULL;
+}
+
 /* --- nodes --- */
 
 static quant_why role_why(const quant_static_state *s, const surg_node *n, quant_role role) {
@@ -114,6 +123,7 @@ static bool list_members(quant_static_state *s) {
     if (m.role == QUANT_OUTSIDE) continue;
     m.why = (uint8_t)role_why(s, n, (quant_role)m.role);
     if (m.why == QUANT_FREE) m.why = (uint8_t)operands_why(s, &m);
+    if (m.why == QUANT_FREE && s->skip && s->skip[s->n_members]) m.why = QUANT_ERROR;
     s->members[s->n_members++] = m;
   }
   return true;
@@ -244,6 +254,15 @@ static void leave_others(quant_static_state *s) {
   }
 }
 
+static void search_line(quant_static_state *s) {
+  char line[QUANT_TEXT];
+  if (s->tolerance < 0) return;
+  snprintf(line, sizeof line, "error of outputs: %g; %llu node%s left in floats, by %llu trial%s",
+           quant_worst_output(s), (unsigned long long)s->left, s->left == 1 ? "" : "s",
+           (unsigned long long)s->trials, s->trials == 1 ? "" : "s");
+  surg_pass_note(s->c->p, NULL, line);
+}
+
 static void value_lines(quant_static_state *s) {
   char line[QUANT_TEXT], loss[64];
   if (!s->samples) return;
@@ -276,11 +295,14 @@ static bool any_marked(const quant_static_state *s) {
   return false;
 }
 
-static bool apply(quant_static_state *s, surg_model *before) {
+bool quant_static_apply(quant_static_state *s, surg_model *before) {
   leave_others(s);
   if (!list_values(s) || !list_members(s)) return false;
   mark_all(s);
-  if (!any_marked(s)) return true;
+  if (!any_marked(s)) {
+    count_members(s);
+    return true;
+  }
   if (!quant_calibrate(s, before)) return false;
   leave_unranged(s);
   if (!restore(s) || !quant_place(s)) return false;
@@ -293,9 +315,11 @@ bool quant_static(quant *c) {
   surg_model *before = NULL;
   if (!quant_static_options(&s)) return false;
   if (surg_model_all_outputs(c->m, &before) != SURG_OK) return false;
-  bool ok = apply(&s, before);
+  bool ok = s.tolerance < 0 || quant_search(&s, before);
+  ok = ok && quant_static_apply(&s, before);
   if (ok && c->values) ok = quant_compare(&s, before);
   surg_model_free(before);
+  if (ok) search_line(&s);
   if (ok) value_lines(&s);
   return ok;
 }

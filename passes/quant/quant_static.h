@@ -59,15 +59,24 @@ typedef struct quant_static_state {
   quant_value **order; /* by handle */
   quant_method method;
   double percentile;
-  int activations; /* SURG_UINT8 or SURG_INT8 */
-  bool symmetric;  /* zero points of activations are 0, or the middle */
-  bool operands;   /* only the operands of products are quantized */
-  bool drawn;      /* on drawn inputs */
+  int activations;  /* SURG_UINT8 or SURG_INT8 */
+  bool symmetric;   /* zero points of activations are 0, or the middle */
+  bool operands;    /* only the operands of products are quantized */
+  bool drawn;       /* on drawn inputs */
+  double tolerance; /* below 0: none */
   uint64_t samples;
-} quant_static_state; /* see quant_static */
+  bool *skip;            /* by member: it stays because of the tolerance; NULL: none */
+  uint64_t trials, left; /* of the search, and members that stay because of it */
+  bool unknown;          /* the errors are not known */
+} quant_static_state;    /* see quant_static */
 
 /* Whether input i of a member is quantized. */
 bool quant_is_operand(const quant_member *m, size_t i);
+/* The value of the original model that input i of a member reads, whose entry has its errors. */
+quant_value *quant_operand(quant_static_state *s, const quant_member *m, size_t i);
+/* Finds members, measures ranges, and rewrites the model. `before`: as it was, with all values as
+ * outputs. */
+bool quant_static_apply(quant_static_state *s, surg_model *before);
 /* The entry of a float value that the main graph defines; NULL: v is none. */
 quant_value *quant_value_of(quant_static_state *s, const surg_value *v);
 
@@ -78,6 +87,13 @@ bool quant_static_options(quant_static_state *s);
 bool quant_calibrate(quant_static_state *s, surg_model *model);
 /* Runs the model as it was and as it is, and compares values of the same name. */
 bool quant_compare(quant_static_state *s, surg_model *before);
+
+/* --- quant_search.c --- */
+/* Sets `skip` so that no output is off by more, relative to its size. False: failure. */
+bool quant_search(quant_static_state *s, surg_model *before);
+/* The largest error of an output of the model, after quant_compare: the root of the ratio of
+ * squares of errors to those of elements. */
+double quant_worst_output(quant_static_state *s);
 
 /* --- quant_range.c --- */
 /* Chooses cut_low and cut_high from the bins of a value. */

@@ -217,11 +217,11 @@ bool quant_restore_weights(quant *c, bool (*want)(const quant *c, const quant_si
     const int to = made ? w->dtype : dtype;
     w->why = (uint8_t)version_why(w, to);
     if (w->why == QUANT_FREE && !target_takes(c, w, to)) w->why = QUANT_TARGET;
-    if (w->why == QUANT_FREE && !surg_pass_allow(c->p)) w->why = QUANT_LIMIT;
+    if (w->why == QUANT_FREE && !quant_allow(c)) w->why = QUANT_LIMIT;
     if (w->why != QUANT_FREE) continue;
     if (!quant_weight_make(c, w, to, c->asymmetric)) return false;
     if (!w->q) {
-      surg_pass_give_back(c->p);
+      quant_give_back(c);
       continue;
     }
     if (!restore(c, w)) return false;

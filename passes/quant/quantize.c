@@ -12,16 +12,24 @@
 
 #define BLOCK_LEAST 16 /* ONNX Runtime's operators accept no less */
 
-static bool find_chosen(quant *c) {
+bool quant_allow(quant *c) {
+  return c->trial || surg_pass_allow(c->p);
+}
+
+void quant_give_back(quant *c) {
+  if (!c->trial) surg_pass_give_back(c->p);
+}
+
+bool quant_find_chosen(quant *c) {
   const size_t n = surg_pass_list_count(c->p, "node");
   c->chosen = surg_pass_alloc(c->p, (n + 1) * sizeof *c->chosen);
   if (!c->chosen) return false;
-  for (size_t i = 0; i < surg_pass_list_count(c->p, "op"); i++)
+  for (size_t i = 0; !c->trial && i < surg_pass_list_count(c->p, "op"); i++)
     domains_found_anywhere(c->p, surg_pass_list_at(c->p, "op", i));
   for (size_t i = 0; i < n; i++) {
     const char *name = surg_pass_list_at(c->p, "node", i);
     c->chosen[i] = surg_model_find_node(c->m, name, NULL);
-    surg_pass_named(c->p, name, c->chosen[i] != NULL);
+    if (!c->trial) surg_pass_named(c->p, name, c->chosen[i] != NULL);
   }
   return true;
 }
@@ -60,7 +68,8 @@ static surg_pass_result configure(quant *c) {
 }
 
 static surg_pass_result quantize(quant *c) {
-  if (surg_model_infer_calls(c->m) || !find_chosen(c) || !quant_collect(c)) return SURG_PASS_FAILED;
+  if (surg_model_infer_calls(c->m) || !quant_find_chosen(c) || !quant_collect(c))
+    return SURG_PASS_FAILED;
   const uint64_t epoch = surg_model_epoch(c->m);
   if (!(c->dynamic ? quant_dynamic(c)
         : c->fixed ? quant_static(c)
@@ -97,6 +106,7 @@ static const surg_option options[] = {
     SURG_OPTION(BOOL, "symmetric", "false", "static: values have no zero points"),
     SURG_OPTION(BOOL, "operands", "false", "static: operands of products alone"),
     SURG_OPTION(STRING, "method", "minmax", "static: percentile, entropy, mse"),
+    SURG_OPTION(STRING, "tolerance", NULL, "static: error of outputs; worse nodes stay"),
     SURG_OPTION(LIST, "inputs", NULL, "static: folders or .npz files of inputs"),
     SURG_OPTION(INT, "draws", "1", "static: runs on drawn inputs, without them"),
     SURG_OPTION(LIST, "op", NULL, "quantize only nodes of these operators"),
