@@ -303,6 +303,8 @@ int cmd_profile(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
+int cmd_strip(int argc, char **argv);
 int cmd_targets(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_verify(int argc, char **argv);

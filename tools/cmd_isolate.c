@@ -2,6 +2,7 @@
 /* `onnxsurg isolate --node N IN OUT`: writes a node as a model of its own, with test data. */
 #include <errno.h>
 #include <onnxsurg/isolate.h>
+#include <onnxsurg/weights.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ static const char help[] =
     "\n"
     "  --node N            name of the node or of one of its outputs, or position:\n"
     "                      5, graph.node[5].then_branch.node[2]\n"
-    "  --turn K            the K-th run of a node in a loop or function (from 0)\n" CLI_INPUT_HELP
+    "  --turn K            the K-th run of a node in a loop or function (from 0)\n"
+    "  --strip             replace weights of OUT by digests (`onnxsurg restore`)\n" CLI_INPUT_HELP
         CLI_FILL_HELP CLI_BUDGET_HELP("2^24") "  --json              report as JSON\n";
 
 typedef struct job {
@@ -28,6 +30,7 @@ typedef struct job {
   cli_run how;
   const char *node, *out;
   uint64_t turn;
+  bool strip;
   surg_context *ctx;
   surg_model *m;
   surg_engine *engine;
@@ -100,7 +103,10 @@ static int write_all(job *j, const surg_isolated *x, const surg_isolated_summary
   if (code == EXIT_DONE) {
     /* No fsync: the files can be regenerated. */
     const surg_save_options save = {.size = sizeof save, .no_fsync = true};
-    code = cli_exit_code(surg_model_save(surg_isolated_model(x), j->out, &save));
+    surg_model *m = surg_isolated_model(x);
+    surg_status s = j->strip ? surg_weights_strip(m, 0, NULL) : SURG_OK;
+    if (s == SURG_OK) s = surg_model_save(m, j->out, &save);
+    code = cli_exit_code(s);
   }
   if (code != EXIT_DONE && r->reached) remove_data(j, r);
   return code;
@@ -176,13 +182,16 @@ static int isolate(job *j, const char *in) {
   return code;
 }
 
-enum { OPT_NODE = OPT_OWN, OPT_TURN };
+enum { OPT_NODE = OPT_OWN, OPT_TURN, OPT_STRIP };
 
 static int take(void *user, int o, char *arg) {
   job *j = user;
   switch (o) {
     case OPT_NODE:
       j->node = arg;
+      return EXIT_DONE;
+    case OPT_STRIP:
+      j->strip = true;
       return EXIT_DONE;
     case OPT_TURN:
       return cli_number(arg, &j->turn) ? EXIT_DONE : cli_usage("--turn expects a number");
@@ -204,6 +213,7 @@ static int check_options(job *j, int files) {
 int cmd_isolate(int argc, char **argv) {
   static const struct option options[] = {{"node", required_argument, NULL, OPT_NODE},
                                           {"turn", required_argument, NULL, OPT_TURN},
+                                          {"strip", no_argument, NULL, OPT_STRIP},
                                           CLI_RUN_OPTIONS,
                                           CLI_COMMON_OPTIONS,
                                           {0}};

@@ -3,6 +3,7 @@
  * with the same code as for IN. */
 #include <onnxsurg/command.h>
 #include <onnxsurg/reduce.h>
+#include <onnxsurg/weights.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ static const char help[] =
     "  --test-timeout S    time limit for one run of CMD, in seconds (60)\n"
     "  --test-memory N     memory limit for one run of CMD\n"
     "  --timeout S         stop after S seconds, as Ctrl-C does at once: OUT is the\n"
-    "                      smallest model so far\n" CLI_SIZE_HELP
+    "                      smallest model so far\n"
+    "  --strip             replace weights of OUT by digests (`onnxsurg restore`)\n" CLI_SIZE_HELP
     "  --json              report as JSON on standard output\n"
     "\n"
     "  onnxsurg reduce --test 'python3 crashes.py' big.onnx small.onnx\n";
@@ -38,7 +40,7 @@ typedef struct reduction {
   bool has_code;   /* `code` is valid: from --code or from the first test */
   bool tested;     /* the first test, of the whole model, is done */
   char *candidate; /* path of the model under test */
-  bool quiet;
+  bool quiet, strip;
   cli_fixed fixed;
   int failed; /* exit code of a failure whose error is printed */
 } reduction;
@@ -116,7 +118,8 @@ static int reduce(reduction *r, const cli_common *common, char **args) {
   if (s == SURG_OK) {
     tell(r, common, &done);
     const surg_save_options save = {.size = sizeof save};
-    s = surg_model_save(m, args[1], &save);
+    if (r->strip) s = surg_weights_strip(m, 0, NULL);
+    if (s == SURG_OK) s = surg_model_save(m, args[1], &save);
   }
   if (s != SURG_OK && !r->failed && surg_context_error(r->ctx))
     fprintf(stderr, "%s\n", surg_context_error(r->ctx));
@@ -156,7 +159,7 @@ static int run(reduction *r, const cli_common *common, char **args) {
   return cli_flush(code);
 }
 
-enum { OPT_TEST = OPT_OWN, OPT_TEST_TIMEOUT, OPT_TEST_MEMORY, OPT_CODE };
+enum { OPT_TEST = OPT_OWN, OPT_TEST_TIMEOUT, OPT_TEST_MEMORY, OPT_CODE, OPT_STRIP };
 
 static int take(void *user, int o, char *arg) {
   reduction *r = user;
@@ -171,6 +174,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_TEST_MEMORY:
       if (cli_number(arg, &r->limits.memory)) return EXIT_DONE;
       return cli_usage("--test-memory expects bytes");
+    case OPT_STRIP:
+      r->strip = true;
+      return EXIT_DONE;
     case OPT_FIX_DIM:
     case OPT_FIX_SHAPE:
       return cli_fixed_take(&r->fixed, o, arg);
@@ -200,6 +206,7 @@ int cmd_reduce(int argc, char **argv) {
       {"test-timeout", required_argument, NULL, OPT_TEST_TIMEOUT},
       {"test-memory", required_argument, NULL, OPT_TEST_MEMORY},
       {"code", required_argument, NULL, OPT_CODE},
+      {"strip", no_argument, NULL, OPT_STRIP},
       CLI_SIZE_OPTIONS,
       CLI_COMMON_OPTIONS,
       {0}};

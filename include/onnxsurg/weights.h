@@ -75,6 +75,26 @@ SURG_EXPORT surg_status surg_weights_import(surg_model *m, const char *path,
                                             const surg_weights_options *options,
                                             surg_weights_report *report);
 
+/* Replaces the elements of tensors of at least `threshold` bytes (0: 256) by a digest, their range
+ * and their spread: initializers and attributes, no sparse tensors and no strings. The model that
+ * is saved has no weights and is small; it can be inspected, checked and edited, but not run.
+ * `report` may be NULL; its `skipped` are weights that are not available. O(bytes). */
+SURG_EXPORT surg_status surg_weights_strip(surg_model *m, uint64_t threshold,
+                                           surg_weights_report *report);
+/* Options of surg_weights_restore. */
+typedef struct surg_restore_options {
+  uint32_t size; /* sizeof(surg_restore_options) */
+  bool draw;     /* draw elements that the original does not have */
+  uint64_t seed; /* for them */
+} surg_restore_options;
+/* Gives stripped tensors elements: those of a tensor of `original` (may be NULL) with the digest,
+ * type and shape, under any name; else, with `draw`, numbers drawn with the range and spread of
+ * the original ones, the same on every system. Else it is an error. `report` may be NULL; its
+ * `equal` are those from the original. */
+SURG_EXPORT surg_status surg_weights_restore(surg_model *m, surg_model *original,
+                                             const surg_restore_options *options,
+                                             surg_weights_report *report);
+
 #ifdef __cplusplus
 }
 #endif

@@ -128,4 +128,8 @@ surg_status surg__text_print(surg_context *ctx, const uint8_t *wire, size_t n, b
 surg_status surg__text_parse(surg_context *ctx, const char *text, size_t n, const char *name,
                              surg__buf *wire);
 
+/* Entry of external_data of a tensor whose elements were replaced by a digest (lib/weights). It has
+ * no data file: it is absent, and `codec` has all entries. */
+#define SURG__STRIPPED_KEY "onnxsurg.digest"
+
 #endif

@@ -26,6 +26,7 @@ typedef struct surg__loader {
   uint64_t reached;    /* the place that is furthest in the file so far */
   uint32_t findings, repairs, most; /* most: how many findings are listed */
   bool all;     /* CHECK, LENIENT: also report violations that do not prevent reading the model */
+  bool stripped; /* reported: elements were replaced by digests */
   bool lenient; /* findings become defects of the model; nothing is left out */
   const char *probe; /* the code of the one rule to test: nothing is reported, and `probed` is
                       * set if a checked thing violates the rule */

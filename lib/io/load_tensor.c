@@ -155,6 +155,41 @@ static const char *odd_key(surg__loader *L, const surg__extkey *keys, size_t n) 
   return NULL;
 }
 
+/* Copies of all entries, for the tensor to keep. */
+static bool copy_entries(surg__loader *L, const Onnx__TensorProto *p, const surg__extkey *keys,
+                         surg__codec c, surg_tensor *t) {
+  const size_t n = p->n_external_data;
+  surg_str *texts = surg__arena_array(&L->scratch, 2 * n + 1, sizeof *texts);
+  if (!texts) return surg__load_oom(L);
+  for (size_t i = 0; i < n; i++) texts[i] = keys[i].key, texts[n + i] = keys[i].value;
+  c.name = p->name ? p->name : "";
+  c.keys = texts;
+  c.values = texts + n;
+  c.n = (uint32_t)n;
+  t->codec = surg__codec_copy(L->m, &c);
+  return t->codec || surg__load_oom(L);
+}
+
+/* Whether the elements were replaced by a digest. */
+static bool is_stripped(const surg__extkey *keys, size_t n) {
+  for (size_t i = 0; i < n; i++)
+    if (is_key(&keys[i], SURG__STRIPPED_KEY)) return true;
+  return false;
+}
+
+static bool read_stripped(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
+                          const surg__extkey *keys, surg_tensor *t) {
+  static const char what[] = "weights are stripped: `onnxsurg restore` fills them in";
+  t->view = SURG__VIEW_ABSENT;
+  t->lost = true;
+  if (!copy_entries(L, p, keys, (surg__codec){.n = 0}, t)) return false;
+  if (!L->m->absent) return surg__load_bad(L, f->off, "E111", "%s", what);
+  if (L->stripped) return true;
+  L->stripped = true;
+  surg__load_warn(L, f->off, "E111", "%s", what);
+  return true;
+}
+
 #define NO_DECODER "external data is in format %s, which has no decoder (--plugin)"
 
 /* The decoder of the tensor's format, if it has one. Without a decoder the tensor has no elements:
@@ -172,17 +207,7 @@ static bool find_codec(surg__loader *L, const surg__field *f, const Onnx__Tensor
     surg__load_warn(L, f->off, "E111", NO_DECODER, name);
     return true;
   }
-  surg_str *texts = surg__arena_array(&L->scratch, 2 * n + 1, sizeof *texts);
-  if (!texts) return surg__load_oom(L);
-  for (size_t i = 0; i < n; i++) texts[i] = keys[i].key, texts[n + i] = keys[i].value;
-  const surg__codec c = {.decoder = d->decoder,
-                         .plugin = d->plugin,
-                         .name = p->name ? p->name : "",
-                         .keys = texts,
-                         .values = texts + n,
-                         .n = (uint32_t)n};
-  t->codec = surg__codec_copy(L->m, &c);
-  return t->codec || surg__load_oom(L);
+  return copy_entries(L, p, keys, (surg__codec){.decoder = d->decoder, .plugin = d->plugin}, t);
 }
 
 static bool read_external(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
@@ -193,6 +218,7 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
     return surg__load_bad(L, f->off, "E137", "has external data and data in the model");
   surg__extkey *keys = external_keys(L, p);
   bool wrong;
+  if (keys && is_stripped(keys, p->n_external_data)) return read_stripped(L, f, p, keys, t);
   if (!keys || !find_alike(L, f, keys, p->n_external_data, t)) return false;
   if (!check_entries(L, f, keys, p->n_external_data, t, &wrong)) return false;
   t->lost = wrong;

@@ -89,6 +89,12 @@ static bool read_otherwise(const surg_tensor *t) {
   return t->defective && t->view != SURG__VIEW_ABSENT;
 }
 
+static void put_stripped(surg__saver *s, const surg_tensor *t) {
+  for (uint32_t i = 0; i < t->codec->n; i++)
+    surg__save_entry(s, TENSOR_EXTERNAL, t->codec->keys[i].p, t->codec->values[i].p);
+  surg__rope_varint(&s->rope, TENSOR_LOCATION, 1);
+}
+
 static void put_payload(surg__saver *s, const surg_tensor *t) {
   const surg__slot *slot = slot_of(s, t);
   if (slot) {
@@ -97,6 +103,8 @@ static void put_payload(surg__saver *s, const surg_tensor *t) {
     put_raw(s, t);
   } else if (t->view == SURG__VIEW_EXTERNAL && (t->defective || t->linked)) {
     put_location(s, t);
+  } else if (t->msg.off == 0 && t->view == SURG__VIEW_ABSENT && t->codec) {
+    put_stripped(s, t);
   } else if (t->msg.off != 0 && t->view != SURG__VIEW_OWNED && !read_otherwise(t)) {
     put_as_written(s, t->msg);
   } else if (t->dtype == SURG_STRING) {

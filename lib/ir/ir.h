@@ -172,7 +172,7 @@ struct surg_tensor {
   bool shapeless;  /* lenient load: dims and dtype in the file are invalid and not used */
   surg__datafile *file;
   surg__blob *blob;
-  const surg__codec *codec; /* with VIEW_EXTERNAL: `data` is encoded; else NULL */
+  const surg__codec *codec; /* EXTERNAL: `data` is encoded; ABSENT: entries of a stripped tensor */
   const surg_str *strings;
 };
 

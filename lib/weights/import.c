@@ -175,8 +175,8 @@ static surg_status make(importing *x, const surg__weight *w, const surg__stored 
   if (!e->plain) return surg__npz_load(&x->file, e, x->m, out);
   const bool outside = w->t->view == SURG__VIEW_EXTERNAL;
   surg__datafile *f = data_file(x, links(x, e) ? SURG__LOAN_NONE
-                                   : outside ? SURG__LOAN_OUT
-                                             : SURG__LOAN_IN);
+                                   : outside   ? SURG__LOAN_OUT
+                                               : SURG__LOAN_IN);
   if (f) *out = surg__tensor_in_file(x->m, e->dtype, e->dims, e->rank, f, e->off);
   return *out ? SURG_OK : x->m->status;
 }

@@ -61,7 +61,8 @@ ARGUMENTS = {
     'reduce': ['--test', 'false', 'MODEL', 'OUT'], 'merge': ['MODEL', 'MODEL', '-o', 'OUT'],
     'mend': ['MODEL', 'OUT'], 'data': ['MODEL', 'OUT'],
     'nodes': ['MODEL'], 'find': ['--count', '/./', 'MODEL'],
-    'weights': ['--export', 'w.npz', 'MODEL'],
+    'weights': ['--export', 'w.npz', 'MODEL'], 'strip': ['MODEL', 'OUT'],
+    'restore': ['--draw', 'MODEL', 'OUT'],
 }
 SHOW = {'cat', 'info', 'nodes', 'find'}                   # exit 0 whatever the model is
 APART = {'passes', 'rules', 'targets', 'probe'}  # of no model

@@ -26,6 +26,7 @@ TASKS = (
     ('onnxsurg merge a.onnx b.onnx --connect y:x -o out.onnx', 'join two models'),
     ('onnxsurg data --shard 2GiB in.onnx out.onnx', 'move weights to data files, or `--embed` them'),
     ('onnxsurg weights --export w.safetensors in.onnx', 'write weights by name; `--import` reads them'),
+    ('onnxsurg strip in.onnx small.onnx', 'replace weights by digests; `restore` gives them back'),
     ('onnxsurg remove-op --op com.acme.FooOp in.onnx out.onnx', 'remove an operator, connect its input'),
     ('onnxsurg -i model.onnx', 'edit in place'),
     ('onnxsurg --out-dir small *.onnx', 'edit many files'),
@@ -57,7 +58,7 @@ TASKS = (
 )
 
 COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
-            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data', 'weights')
+            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data', 'weights', 'strip', 'restore')
 
 
 def help_of(tool, *args):
