@@ -7,6 +7,8 @@
  *   before: s = SequenceConstruct (a, b)   t = SequenceInsert (s, c, 0)   y = SequenceAt (t, 1)
  *   after:  y = a
  *
+ * A SplitToSequence of parts of known sizes, read by SequenceAt alone, becomes a Split.
+ *
  * The nodes that made the sequence stay until `prune`. A read at a position out of range is an
  * error of the model, and stays. Needs sorted, types. Keeps sorted. Exact. */
 #include <assert.h>
@@ -21,6 +23,8 @@
 
 #define STEPS 256     /* most nodes that make one sequence */
 #define ELEMENTS 1024 /* most elements of one sequence */
+#define PARTS 256     /* most parts of a SplitToSequence that becomes a Split */
+#define SPLITS 64     /* most of them in one run */
 
 /* The known content of a sequence: its elements, or the SplitToSequence that made it. */
 typedef struct list {
@@ -36,6 +40,11 @@ typedef struct work {
   list list;
   const surg_node *steps[STEPS];
   size_t n_steps; /* nodes that made the list */
+  struct {
+    const surg_node *from; /* a SplitToSequence */
+    surg_node *to;         /* the Split of the same parts */
+  } splits[SPLITS];
+  size_t n_splits;
 } work;
 
 /* ---- content of a sequence ------------------------------------------------------------------- */
@@ -149,6 +158,29 @@ static surg_value *gathered(surg_node *n, const surg_node *split, int64_t at) {
   return surg_node_output(g, 0);
 }
 
+/* The sizes of the parts of a SplitToSequence with an input of sizes; 0: not known. */
+static size_t sizes_of(const surg_node *split, int64_t *sizes) {
+  const surg_value *given = surg_node_input(split, 1);
+  const surg_type *t = surg_value_type(surg_node_input(split, 0)), *st = surg_value_type(given);
+  const int64_t n = parts_of(split), axis = axis_of(split);
+  surg_elem e[PARTS];
+  int64_t each;
+  if (n < 1 || n > PARTS || !surg_type_has_rank(st)) return 0;
+  if (surg_type_rank(st) == 1) {
+    if (numbers_known(given, e, PARTS) != n) return 0;
+    for (int64_t i = 0; i < n; i++) {
+      if (!e[i].known || e[i].value < 0) return 0;
+      sizes[i] = e[i].value;
+    }
+    return (size_t)n;
+  }
+  if (!numbers_one(given, &each)) return 0;
+  assert(each >= 1 && surg_type_has_rank(t)); /* parts_of knows the number */
+  const int64_t d = surg_type_dim(t, (size_t)axis)->value;
+  for (int64_t i = 0; i < n; i++) sizes[i] = i + 1 < n ? each : d - each * (n - 1);
+  return (size_t)n;
+}
+
 /* ---- checks ---------------------------------------------------------------------------------- */
 
 static bool free_to_go(work *w, const surg_node *n) {
@@ -188,15 +220,63 @@ static surg_pass_result become_number(work *w, surg_node *n, int dtype, int64_t 
   return SURG_PASS_CHANGED;
 }
 
+/* ---- SplitToSequence as Split ---------------------------------------------------------------- */
+
+/* Whether all readers of the sequence are SequenceAt at known positions that can be replaced. */
+static bool read_by_position(work *w, const surg_node *split, size_t parts) {
+  const surg_value *v = surg_node_output(split, 0);
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+    const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+    size_t at;
+    if (!n || surg_node_op(n) != SURG_OP_SequenceAt || surg_use_index(u) != 0 ||
+        !position(n, 1, -1, parts, parts, &at) || !free_to_go(w, n))
+      return false;
+  }
+  return true;
+}
+
+/* Adds the Split before a SplitToSequence, which `prune` removes; NULL: failure. */
+static surg_node *make_split(const surg_node *from, const int64_t *sizes, size_t parts) {
+  surg_node *n = (surg_node *)(uintptr_t)from;
+  surg_node *s = surg_graph_add_node(surg_node_graph(n), n, "", "Split", parts);
+  if (!s || surg_node_set_input(s, 0, surg_node_input(n, 0)) != SURG_OK ||
+      surg_node_set_int(s, "axis", surg_node_int(n, "axis", 0)) != SURG_OK ||
+      numbers_sizes(s, sizes, parts) != SURG_OK)
+    return NULL;
+  return s;
+}
+
+/* Replaces an element of a split into parts of known sizes. */
+static surg_pass_result part_of(work *w, surg_node *n) {
+  const surg_node *from = w->list.split;
+  const surg_graph *g = surg_node_graph(from);
+  int64_t sizes[PARTS];
+  size_t k = 0, at;
+  const size_t parts = w->n_steps == 1 ? sizes_of(from, sizes) : 0;
+  if (parts == 0 || !position(n, 1, -1, parts, parts, &at)) return SURG_PASS_UNCHANGED;
+  while (k < w->n_splits && w->splits[k].from != from) k++;
+  if (k == w->n_splits) {
+    if (k == SPLITS || surg_pass_keeps_node(w->p, from) || !read_by_position(w, from, parts) ||
+        !give_builtin(g, "Split") || !surg_graph_takes_constants(g) || !surg_pass_allow(w->p))
+      return SURG_PASS_UNCHANGED;
+    surg_node *to = make_split(from, sizes, parts);
+    if (!to) return SURG_PASS_FAILED;
+    w->splits[w->n_splits].from = from;
+    w->splits[w->n_splits++].to = to;
+    return done(w, n, surg_node_output(to, at));
+  }
+  if (!free_to_go(w, n) || !surg_pass_allow(w->p)) return SURG_PASS_UNCHANGED;
+  return done(w, n, surg_node_output(w->splits[k].to, at));
+}
+
 /* ---- consumers ------------------------------------------------------------------------------- */
 
 static surg_pass_result at_split(work *w, surg_node *n) {
   assert(w->list.split);
   const surg_graph *g = surg_node_graph(n);
   int64_t at;
-  if (surg_node_input(w->list.split, 1) ||
-      !numbers_one(surg_node_input(n, 1), &at)) /* unequal parts */
-    return SURG_PASS_UNCHANGED;
+  if (surg_node_input(w->list.split, 1)) return part_of(w, n);
+  if (!numbers_one(surg_node_input(n, 1), &at)) return SURG_PASS_UNCHANGED;
   if (!free_to_go(w, n) || !give_builtin(g, "Gather") || !surg_graph_takes_constants(g) ||
       !surg_pass_allow(w->p))
     return SURG_PASS_UNCHANGED;
