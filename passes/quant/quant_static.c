@@ -82,13 +82,27 @@ quant_value *quant_operand(quant_static_state *s, const quant_member *m, size_t 
 
 /* --- nodes --- */
 
+/* The operand of a member that bounds or shifts it; the other one of two is constant. */
+static surg_value *limited(const surg_node *n) {
+  surg_value *x = surg_node_input(n, 0);
+  return x && surg_value_constant(x) ? surg_node_input(n, 1) : x;
+}
+
+/* An Add or Mul with a constant, such as a bias, is computed in floats with the operator before. */
+static bool has_constant(const surg_node *n) {
+  const int op = surg_node_op(n);
+  const surg_value *a = surg_node_input(n, 0), *b = surg_node_input(n, 1);
+  return (op == SURG_OP_Add || op == SURG_OP_Mul) && a && b &&
+         !surg_value_constant(a) != !surg_value_constant(b);
+}
+
 static quant_why role_why(const quant_static_state *s, const surg_node *n, quant_role role) {
   const quant_why why = quant_user_why(s->c, n);
   if (why != QUANT_FREE) return why;
   if (surg_graph_opset(s->g, "") < 10 || !give_builtin(s->g, "QuantizeLinear")) return QUANT_OPSET;
   if (quant_in_region(n)) return QUANT_REGION;
   if (role == QUANT_PRODUCT) return QUANT_FREE;
-  return is_activation(surg_node_input(n, 0)) ? QUANT_FREE : QUANT_FORM;
+  return is_activation(limited(n)) ? QUANT_FREE : QUANT_FORM;
 }
 
 /* Why the operands of a member cannot be quantized. */
@@ -102,6 +116,7 @@ static quant_why operands_why(const quant_static_state *s, const quant_member *m
     if (surg_pass_keeps_value(c->p, x)) return QUANT_KEPT;
     constants += surg_value_constant(x) != NULL;
   }
+  if (m->role == QUANT_LIMITER) return QUANT_FREE;
   if (m->role != QUANT_PRODUCT) return constants ? QUANT_FORM : QUANT_FREE;
   if (constants > 1) return QUANT_FORM;
   if (m->site == QUANT_NONE)
@@ -118,6 +133,7 @@ static bool list_members(quant_static_state *s) {
     quant_member m = {.n = n, .kind = (uint8_t)quant_kind_of(n), .site = QUANT_NONE};
     for (size_t k = 0; surg_node_schema(n) && k < sizeof members / sizeof *members; k++)
       if (members[k].op == surg_node_op(n)) m.role = members[k].role;
+    if (m.role == QUANT_MATH && has_constant(n)) m.role = QUANT_LIMITER;
     for (; site < s->c->n_sites && s->c->sites[site].n == n; site++)
       if (m.site == QUANT_NONE) m.site = site;
     if (m.role == QUANT_OUTSIDE) continue;
@@ -141,9 +157,9 @@ static bool read_once(const surg_value *v) {
   return surg_value_use_count(v, 2) == 1;
 }
 
-/* A limiter bounds the result of the node before, which then needs no scale of its own. */
+/* A limiter completes the result of the node before, which then needs no scale of its own. */
 static void mark_limiter(quant_static_state *s, const quant_member *m) {
-  quant_value *x = quant_value_of(s, surg_node_input(m->n, 0));
+  quant_value *x = quant_value_of(s, limited(m->n));
   if (!x || !x->marked) return;
   if (surg_value_producer(x->v, NULL) && read_once(x->v) && x->like == QUANT_NONE)
     x->marked = false;

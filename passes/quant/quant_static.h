@@ -10,7 +10,7 @@ typedef enum quant_role {
   QUANT_OUTSIDE = 0, /* it stays */
   QUANT_PRODUCT,     /* a product of matrices or a convolution */
   QUANT_MATH,        /* engines compute it in integers, with a scale of its own for the result */
-  QUANT_LIMITER,     /* Relu, Clip: it bounds the result of the node before */
+  QUANT_LIMITER,     /* Relu, Clip, a bias: it completes the result of the node before */
   QUANT_MOVER        /* it only moves elements: the result has the scale of the operand */
 } quant_role;
 
