@@ -290,6 +290,7 @@ int cmd_cat(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_data(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_edit(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_find(int argc, char **argv);
 int cmd_info(int argc, char **argv);

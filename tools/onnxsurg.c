@@ -18,6 +18,7 @@ static const struct {
     {"check", cmd_check},
     {"data", cmd_data},
     {"doctor", cmd_doctor},
+    {"edit", cmd_edit},
     {"explain", cmd_explain},
     {"find", cmd_find},
     {"info", cmd_info},

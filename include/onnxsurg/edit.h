@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a user means in a model: addresses of nodes and values, and patterns. Since 0.2. */
+/* What a user means in a model: addresses of nodes and values, patterns, nodes and tensors as text.
+ * Since 0.2. */
 #ifndef ONNXSURG_EDIT_H
 #define ONNXSURG_EDIT_H
 
@@ -49,6 +50,41 @@ SURG_EXPORT surg_value *surg_matches_value(const surg_matches *ms, size_t i, siz
 SURG_EXPORT const char *surg_matches_text(const surg_matches *ms, size_t i, size_t k);
 /* Frees matches; NULL is allowed. */
 SURG_EXPORT void surg_matches_free(surg_matches *ms);
+
+/* Nodes that were read from text, to be added to a graph. It belongs to the context; the model must
+ * not be freed before it. */
+typedef struct surg_fragment surg_fragment;
+/* Reads nodes in ONNX text (doc/text.md), `t = Sub (x, 0.5) y = Div (t, 255.0)`, for graph g. Names
+ * that they read and do not define are values that g sees, or addresses of one value. Inputs may be
+ * literals: a number or list (`[1, -1]`), whose element type is that of the inputs that must have
+ * the same type, and tensors (`float16[2] {1, 2}`). `why` as for surg_select_nodes. SURG_EUSAGE:
+ * the text is wrong, or no value has a name. Infers types. Free *out with surg_fragment_free. */
+SURG_EXPORT surg_status surg_fragment_new(surg_graph *g, const char *text, surg_fragment **out,
+                                          char *why, size_t why_room);
+/* The values of the model that the nodes read; NULL past the end. */
+SURG_EXPORT surg_value *surg_fragment_read(const surg_fragment *f, size_t i);
+/* The names that the nodes define, in order; NULL past the end. */
+SURG_EXPORT const char *surg_fragment_name(const surg_fragment *f, size_t i);
+/* Adds the nodes and constants to the graph before `before` (NULL: at the end), once. Names in use
+ * are replaced, opset imports are unchanged. The graph may be unsorted afterwards. */
+SURG_EXPORT surg_status surg_fragment_insert(surg_fragment *f, surg_node *before);
+/* After surg_fragment_insert: the value that name i has; NULL past the end. */
+SURG_EXPORT surg_value *surg_fragment_made(const surg_fragment *f, size_t i);
+/* Frees a fragment, not what was added; NULL is allowed. */
+SURG_EXPORT void surg_fragment_free(surg_fragment *f);
+
+/* Reads a tensor from text: `float[2] {1, 2}`, or numbers alone (`1.5`, `[1, 2]`, `{1, 2}`) of type
+ * `dtype`. Numbers get the shape `dims`, or if that is NULL, the one of the list. `why` as for
+ * surg_select_nodes. SURG_EUSAGE: the text is wrong, a number is not one of the type, or they do
+ * not fit the shape. */
+SURG_EXPORT surg_status surg_tensor_from_text(surg_model *m, const char *text, int dtype,
+                                              const int64_t *dims, size_t rank, surg_tensor **out,
+                                              char *why, size_t why_room);
+
+/* The model as ONNX text for people: tensors with more than `elements` elements are `...`, so the
+ * text cannot be read back. Free with surg_context_free_bytes. */
+SURG_EXPORT surg_status surg_model_preview(surg_model *model, uint64_t elements, char **text,
+                                           size_t *n);
 
 #ifdef __cplusplus
 }

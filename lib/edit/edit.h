@@ -30,4 +30,15 @@ void surg__search_free(surg__search *s);
 surg_status surg__search_why(surg__search *s, surg_status status, const char *fmt, ...)
     SURG_PRINTF(3, 4);
 
+
+/* Writes an error line `pattern:1:5: error: TEXT` (NULL: out of memory) as `pattern:1:5: TEXT`. */
+void surg__reason(const char *line, char *why, size_t room);
+/* Copies a tensor of another model of the context. NULL: out of memory, or elements that cannot be
+ * read. */
+surg_tensor *surg__tensor_copy(surg_model *m, const surg_tensor *t);
+/* The numbers of t, an int64 or double tensor, as a tensor of `dtype`. NULL: a number is not one of
+ * the type (then *bad is its index), or out of memory (SIZE_MAX). */
+surg_tensor *surg__literal_as(surg_model *m, const surg_tensor *t, int dtype, const int64_t *dims,
+                              size_t rank, size_t *bad);
+
 #endif

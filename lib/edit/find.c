@@ -130,8 +130,7 @@ static surg_status match_all(surg_matches *ms, surg_model *model) {
 
 /* ---- public ---------------------------------------------------------------------------------- */
 
-/* Writes an error line `pattern:1:5: error: TEXT` as `pattern:1:5: TEXT`. */
-static void put_reason(const char *line, char *why, size_t room) {
+void surg__reason(const char *line, char *why, size_t room) {
   static const char word[] = "error: ";
   const char *at = line ? strstr(line, word) : NULL;
   if (at)
@@ -145,7 +144,7 @@ static surg_status parse(surg_matches *ms, const char *text, char *why, size_t r
   const surg__hush h = surg__hush_begin(ms->ctx);
   ms->pattern = surg__rule_query(&ms->rules, text, strlen(text), "pattern");
   const char *line = surg_context_error(ms->ctx);
-  if (!ms->pattern && why && room) put_reason(line, why, room);
+  if (!ms->pattern && why && room) surg__reason(line, why, room);
   const surg_status s = ms->pattern ? SURG_OK : line ? SURG_EUSAGE : SURG_ENOMEM;
   surg__hush_end(ms->ctx, h);
   for (uint16_t k = 0; ms->pattern && k < ms->pattern->match.n; k++)

@@ -125,6 +125,16 @@ uint64_t surg__constant_bytes(const surg_graph *g, const char *name, const surg_
  * of the IR --- */
 surg_status surg__text_print(surg_context *ctx, const uint8_t *wire, size_t n, bool strict,
                              const char *name, surg__buf *out);
+/* As surg__text_print, but for people only: tensors above `most` elements are `...`. */
+surg_status surg__text_preview(surg_context *ctx, const uint8_t *wire, size_t n, uint64_t most,
+                               const char *name, surg__buf *out);
+/* Parses nodes alone, as the graph of a model with the fields `head` (ir_version, imports).
+ * Numbers, lists and tensors among the inputs become initializers named SURG__LITERAL_OPEN (without
+ * an element type: int64 or double) or SURG__LITERAL_TYPED and a number. */
+#define SURG__LITERAL_OPEN "\x01?"
+#define SURG__LITERAL_TYPED "\x01="
+surg_status surg__text_parse_fragment(surg_context *ctx, const char *text, size_t n,
+                                      const char *name, const surg__buf *head, surg__buf *wire);
 surg_status surg__text_parse(surg_context *ctx, const char *text, size_t n, const char *name,
                              surg__buf *wire);
 

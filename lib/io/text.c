@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX text of models: connects the codec of text_print.c and text_parse.c with loading and
  * saving. */
+#include <onnxsurg/edit.h>
 #include <onnxsurg/onnxsurg.h>
 #include <stdlib.h>
 
@@ -36,16 +37,18 @@ surg_status surg_model_load_text(surg_context *ctx, const char *text, size_t n, 
   return s;
 }
 
-surg_status surg_model_save_text(surg_model *model, bool strict, char **text, size_t *n) {
+static surg_status print(surg_model *model, bool strict, const uint64_t *most, char **text,
+                         size_t *n) {
   void *bytes;
   size_t size;
   surg__buf out;
-  if (!model || !text || !n) return SURG_EUSAGE;
   surg_context *ctx = surg_model_context(model);
   surg_status s = surg_model_save_memory(model, &bytes, &size);
   if (s) return s;
   surg__buf_init(&out, ctx);
-  s = surg__text_print(ctx, bytes, size, strict, surg_model_path(model), &out);
+  const char *name = surg_model_path(model);
+  s = most ? surg__text_preview(ctx, bytes, size, *most, name, &out)
+           : surg__text_print(ctx, bytes, size, strict, name, &out);
   surg_context_free_bytes(ctx, bytes);
   if (s) {
     surg__buf_free(&out);
@@ -54,4 +57,12 @@ surg_status surg_model_save_text(surg_model *model, bool strict, char **text, si
   *text = out.p; /* never NULL: even an empty model is `<>` */
   *n = out.n;
   return SURG_OK;
+}
+
+surg_status surg_model_save_text(surg_model *model, bool strict, char **text, size_t *n) {
+  return model && text && n ? print(model, strict, NULL, text, n) : SURG_EUSAGE;
+}
+
+surg_status surg_model_preview(surg_model *model, uint64_t elements, char **text, size_t *n) {
+  return model && text && n ? print(model, false, &elements, text, n) : SURG_EUSAGE;
 }

@@ -75,6 +75,8 @@ typedef struct surg__tprint {
   const char *name;
   surg__buf *out;
   bool strict;
+  bool cut;      /* a preview: tensors above `most` elements are printed as `...` */
+  uint64_t most;
   unsigned indent;
   size_t suffix_end; /* end offset of the last `@{...}` */
   struct {
@@ -124,6 +126,8 @@ typedef struct surg__tparse {
   int dtype;
   bool tensor_word, shaped, numeric;
   SURG_VEC(int64_t) dims;
+  surg__buf *literals; /* of a fragment: initializers for the literals among inputs; else NULL */
+  uint32_t n_literals;
 } surg__tparse;
 
 typedef enum surg__num_kind {
@@ -192,6 +196,10 @@ bool surg__parse_tensor_data(surg__tparse *t, size_t start);
 bool surg__parse_tensor(surg__tparse *t); /* type [name] ['='] data */
 bool surg__parse_tensor_tail(surg__tparse *t, size_t start); /* the part after the type */
 bool surg__parse_graph(surg__tparse *t);
+/* In a fragment: whether a number, a list or a tensor is next; and parses it as an input. */
+bool surg__at_literal(surg__tparse *t);
+bool surg__parse_literal(surg__tparse *t);
+bool surg__parse_nodes_only(surg__tparse *t, uint32_t number); /* up to the end of the text */
 bool surg__parse_graph_named(surg__tparse *t, surg_str name);
 
 #endif

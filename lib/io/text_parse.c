@@ -24,6 +24,10 @@ static bool names(surg__tparse *t, uint32_t number) {
       surg__emit_str(t, number, (surg_str){"", 0});
       continue;
     }
+    if (t->literals && number == 1 && surg__at_literal(t)) {
+      if (!surg__parse_literal(t)) return false;
+      continue;
+    }
     if (c != '"' && !surg__text_ident_char(c, true)) break;
     if (!surg__lex_quotable(t, &s, "a name")) return false;
     surg__emit_str(t, number, s);
@@ -170,6 +174,12 @@ static bool node(surg__tparse *t, uint32_t number) {
 static bool nodes(surg__tparse *t, uint32_t number) {
   if (!surg__lex_expect(t, '{')) return false;
   while (!surg__lex_match(t, '}'))
+    if (!node(t, number)) return false;
+  return true;
+}
+
+bool surg__parse_nodes_only(surg__tparse *t, uint32_t number) {
+  while (surg__lex_peek(t), t->p < t->end)
     if (!node(t, number)) return false;
   return true;
 }

@@ -487,14 +487,23 @@ static void note_dropped(const surg__tprint *p) {
   }
 }
 
+static surg_status print(surg__tprint *p, surg__tmsg m) {
+  const char *why = surg__text_check(MODEL, m, p->ctx->max_depth);
+  if (why) return surg__error(p->ctx, SURG_EINVALID, p->name, "no text of it: %s", why);
+  put_model(p, m);
+  if (p->out->failed) return surg__oom(p->ctx, p->name);
+  note_dropped(p);
+  return SURG_OK;
+}
+
 surg_status surg__text_print(surg_context *ctx, const uint8_t *wire, size_t n, bool strict,
                              const char *name, surg__buf *out) {
   surg__tprint p = {.ctx = ctx, .name = name, .out = out, .strict = strict};
-  surg__tmsg m = {wire, n};
-  const char *why = surg__text_check(MODEL, m, ctx->max_depth);
-  if (why) return surg__error(ctx, SURG_EINVALID, name, "no text of it: %s", why);
-  put_model(&p, m);
-  if (out->failed) return surg__oom(ctx, name);
-  note_dropped(&p);
-  return SURG_OK;
+  return print(&p, (surg__tmsg){wire, n});
+}
+
+surg_status surg__text_preview(surg_context *ctx, const uint8_t *wire, size_t n, uint64_t most,
+                               const char *name, surg__buf *out) {
+  surg__tprint p = {.ctx = ctx, .name = name, .out = out, .cut = true, .most = most};
+  return print(&p, (surg__tmsg){wire, n});
 }

@@ -305,6 +305,16 @@ static void put_dims(surg__tprint *p, surg__tmsg m) {
   surg__buf_putc(p->out, ']');
 }
 
+/* Whether a preview leaves out the elements. */
+static bool is_cut(const surg__tprint *p, surg__tmsg m) {
+  surg__tnums dims = surg__text_nums(m, TENSOR, 1);
+  uint64_t n = 1, d;
+  if (!p->cut) return false;
+  while (surg__text_nums_next(&dims, &d))
+    if (!surg__mul_u64(n, d, &n)) return true;
+  return n > p->most;
+}
+
 void surg__print_tensor(surg__tprint *p, surg__tmsg m, bool initializer) {
   surg__tfield f, name = {0};
   bool unknown, named = surg__text_get(m, 8, SURG__WIRE_BYTES, &name);
@@ -322,6 +332,10 @@ void surg__print_tensor(surg__tprint *p, surg__tmsg m, bool initializer) {
     if (!named) missing |= SURG__BIT(8);
   }
   surg__buf_puts(p->out, " = ");
+  if (is_cut(p, m)) {
+    surg__buf_puts(p->out, "...");
+    return;
+  }
   said |= put_data(p, m, dtype, seen);
   surg__print_suffix(p, TENSOR, m, said, missing, false);
 }

@@ -67,6 +67,7 @@ typedef struct catcher {
   surg_diag_fn diag;
   void *user;
   char line[2048];
+  bool rules; /* the line is an error of `check` that the model did not have before */
 } catcher;
 
 static void catch_line(void *user, surg_severity severity, const char *line) {
@@ -93,18 +94,19 @@ static surg_status try_model(surg__runner *r, const surg_pass *pass) {
   return surg_model_verify(r->model);
 }
 
-/* A pass of a plugin must not make the model invalid. */
+/* A pass of a plugin, or one that the user requests as an edit, must not make the model invalid. */
 static surg_status try_rules(surg__runner *r, const surg__errors *before, catcher *c) {
   char line[1024];
   surg_status s = surg__errors_compare(r->model, before, line, sizeof line);
   if (s != SURG_OK || !line[0]) return s;
   snprintf(c->line, sizeof c->line, "%s", line);
+  c->rules = true;
   return SURG_EINVALID;
 }
 
 surg_status surg__check_after(surg__runner *r, const surg_pass *pass, const surg__errors *before) {
   surg_context *ctx = r->ctx;
-  catcher c = {ctx->config.diag, ctx->config.diag_user, ""};
+  catcher c = {ctx->config.diag, ctx->config.diag_user, "", false};
   ctx->config.diag = catch_line;
   ctx->config.diag_user = &c;
   surg_context_clear_error(ctx);
@@ -116,6 +118,9 @@ surg_status surg__check_after(surg__runner *r, const surg_pass *pass, const surg
   surg_context_clear_error(ctx);
   if (s == SURG_ENOMEM || s == SURG_ELIMIT) return surg__oom(ctx, surg_model_path(r->model));
   bool plugin = surg__pass_origin(r->registry, pass) != NULL;
+  if (!plugin && s == SURG_EINVALID && c.rules)
+    return surg__error(ctx, s, surg_model_path(r->model), "%s: the model would be invalid: %s",
+                       surg__pass_title(r, pass), c.line);
   return surg__error(ctx, plugin ? SURG_EPLUGIN : SURG_EINTERNAL, surg_model_path(r->model),
                      "%s left the model broken: %s", surg__pass_title(r, pass),
                      c.line[0] ? c.line : surg_status_name(s));

@@ -125,7 +125,8 @@ static surg_status judge(surg_pass_ctx *p, surg_pass_result result, bool changed
   if (changed && !p->pass->changes_interface && interface_of(r) != interface)
     return surg__misbehaved(
         r, p->pass, "changed inputs or outputs of the model and does not declare that it may");
-  if (changed && !p->pass->changes_interface && p->errors && types_of(r) != p->types)
+  if (changed && !p->pass->changes_interface && surg__pass_origin(r->registry, p->pass) &&
+      types_of(r) != p->types)
     return surg__misbehaved(
         r, p->pass, "changed element types of inputs or outputs and does not declare that it may");
   return SURG_OK;
@@ -192,7 +193,8 @@ static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool change
     if (interface_of(r) != interface) r->report->interface = true;
   }
   if (report->used > r->report->worst) r->report->worst = report->used;
-  if (r->options->verify_each || surg__pass_origin(r->registry, pass)) {
+  if (r->options->verify_each || surg__pass_origin(r->registry, pass) ||
+      (pass->edits && changed)) {
     s = surg__check_after(r, pass, changed ? p->errors : NULL);
     if (s) return s;
   }
@@ -236,12 +238,13 @@ surg_status surg__run_pass(surg__runner *r, const surg__pipeline_step *step, boo
   surg__arena_init(&p.scratch, r->ctx);
   surg__pass_report *report = &r->report->passes.items[p.report];
   surg__errors errors = {0};
-  if (surg__pass_origin(r->registry, step->pass)) {
+  const bool plugin = surg__pass_origin(r->registry, step->pass) != NULL;
+  if (plugin || step->pass->edits) { /* neither may make the model invalid */
     s = surg__errors_collect(r->model, &errors);
     if (s) return s;
     p.errors = &errors;
-    p.types = types_of(r);
   }
+  if (plugin) p.types = types_of(r);
   uint64_t epoch = surg_model_epoch(r->model), interface = interface_of(r);
   uint64_t start = surg__os_now_ns();
   surg__log_pass(r->log, step->pass->name, ++report->runs);

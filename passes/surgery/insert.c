@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Inserts a new node between a value and its consumers, all or those named. The node reads the
+/* Inserts nodes between a value and its consumers, all or those named: one of an operator, or nodes
+ * given as text with their constants, insert{after=x,text="y = Div (x, 255.0)"}. The node reads the
  * value as its first input and the values of `with` as further inputs. If the value is an output of
  * the model, the result of the node gets its name.
  *
@@ -8,112 +9,17 @@
  *
  * Needs sorted. Keeps sorted. Lossy: the model computes something else; exact where it is an
  * Identity. */
-#include <errno.h>
 #include <onnxsurg/ops.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "../util/attrs.h"
+#include "../util/declared.h"
 #include "../util/domains.h"
+#include "../util/fragment.h"
 #include "../util/select.h"
 
 #define TEXT 800
-#define ITEMS 1000 /* most elements of a list attribute */
-
-/* ---- attributes ------------------------------------------------------------------------------ */
-
-static bool integer(const char *s, int64_t *out) {
-  char *end;
-  errno = 0;
-  const long long v = strtoll(s, &end, 10);
-  *out = v;
-  return *s && !*end && !errno && *s != ' ';
-}
-
-static bool real(const char *s, float *out) {
-  char *end;
-  *out = strtof(s, &end);
-  return *s && !*end && *s != ' ';
-}
-
-/* The attribute kind that the text suggests, for attributes without a schema. */
-static surg_attr_kind look(surg_pass_ctx *p, size_t i, size_t n) {
-  bool ints = true, reals = true;
-  for (size_t k = 0; k < n; k++) {
-    int64_t a;
-    float b;
-    ints = ints && integer(surg_pass_pair_value(p, i, k), &a);
-    reals = reals && real(surg_pass_pair_value(p, i, k), &b);
-  }
-  if (ints) return n > 1 ? SURG_ATTR_INTS : SURG_ATTR_INT;
-  if (reals) return n > 1 ? SURG_ATTR_FLOATS : SURG_ATTR_FLOAT;
-  return n > 1 ? SURG_ATTR_STRINGS : SURG_ATTR_STRING;
-}
-
-static surg_attr_kind kind_of(surg_pass_ctx *p, const surg_node *n, size_t i, size_t count) {
-  const surg_schema *s = surg_node_schema(n);
-  const char *name = surg_pass_pair_name(p, i);
-  for (size_t k = 0; s && k < surg_schema_attr_count(s); k++)
-    if (strcmp(surg_schema_attr_name(s, k), name) == 0) return surg_schema_attr_kind(s, k);
-  return look(p, i, count);
-}
-
-typedef struct list {
-  int64_t ints[ITEMS];
-  float floats[ITEMS];
-  surg_str strings[ITEMS];
-} list;
-
-static bool read_list(surg_pass_ctx *p, size_t i, size_t n, surg_attr_kind kind, list *out) {
-  for (size_t k = 0; k < n; k++) {
-    const char *s = surg_pass_pair_value(p, i, k);
-    out->strings[k] = (surg_str){s, strlen(s)};
-    if ((kind == SURG_ATTR_INT || kind == SURG_ATTR_INTS) && !integer(s, &out->ints[k]))
-      return false;
-    if ((kind == SURG_ATTR_FLOAT || kind == SURG_ATTR_FLOATS) && !real(s, &out->floats[k]))
-      return false;
-  }
-  return kind >= SURG_ATTR_FLOATS || n == 1;
-}
-
-static surg_status set_attr(surg_node *n, const char *name, surg_attr_kind kind, const list *l,
-                            size_t count) {
-  switch (kind) {
-    case SURG_ATTR_INT:
-      return surg_node_set_int(n, name, l->ints[0]);
-    case SURG_ATTR_INTS:
-      return surg_node_set_ints(n, name, l->ints, count);
-    case SURG_ATTR_FLOAT:
-      return surg_node_set_float(n, name, l->floats[0]);
-    case SURG_ATTR_FLOATS:
-      return surg_node_set_floats(n, name, l->floats, count);
-    case SURG_ATTR_STRING:
-      return surg_node_set_string(n, name, l->strings[0].p);
-    case SURG_ATTR_STRINGS:
-      return surg_node_set_strings(n, name, l->strings, count);
-    default:
-      return SURG_EUNSUPPORTED;
-  }
-}
-
-static surg_pass_result set_attrs(surg_pass_ctx *p, surg_node *n) {
-  list *l = surg_pass_alloc(p, sizeof *l);
-  for (size_t i = 0; i < surg_pass_pair_count(p); i++) {
-    const char *name = surg_pass_pair_name(p, i);
-    char text[TEXT];
-    size_t count = 0;
-    while (count < ITEMS && surg_pass_pair_value(p, i, count)) count++;
-    if (!l) return SURG_PASS_FAILED;
-    const surg_attr_kind kind = kind_of(p, n, i, count);
-    snprintf(text, sizeof text, "attribute '%.200s' cannot be set to this", name);
-    if (surg_pass_pair_value(p, i, count) || !read_list(p, i, count, kind, l))
-      return surg_pass_usage(p, text);
-    const surg_status s = set_attr(n, name, kind, l, count);
-    if (s == SURG_EUNSUPPORTED) return surg_pass_usage(p, text);
-    if (s != SURG_OK) return SURG_PASS_FAILED;
-  }
-  return SURG_PASS_CHANGED;
-}
 
 /* ---- the new node ---------------------------------------------------------------------------- */
 
@@ -185,35 +91,90 @@ static surg_node *place(surg_pass_ctx *p, const surg_value *v) {
   return after ? surg_node_next(after) : surg_graph_first_node(g);
 }
 
+/* The value after which to insert: `at`, or its other name `after`. */
+static surg_value *find_at(surg_pass_ctx *p) {
+  const char *at = surg_pass_string(p, "at"), *after = surg_pass_string(p, "after");
+  if (at && after) surg_pass_usage(p, "at and after are the same option");
+  return at && after ? NULL : select_value(p, after ? "after" : "at", after ? after : at);
+}
+
+/* Checks that new names are free: an edit names what it makes. */
+static bool names_free(surg_pass_ctx *p, const surg_fragment *f, const surg_graph *g) {
+  const char *name;
+  for (size_t i = 0; (name = surg_fragment_name(f, i)) != NULL; i++) {
+    char text[TEXT];
+    snprintf(text, sizeof text, "text: there is a value '%.200s' already", name);
+    if (surg_graph_lookup_value(g, name)) return surg_pass_usage(p, text) != SURG_PASS_FAILED;
+  }
+  return true;
+}
+
+/* Sorts the graph: an input of the new node may be produced after a consumer, or depend on the new
+ * node; the latter is a cycle, which toposort reports. Outputs that change their type declare the
+ * new one. */
+static bool finish(surg_pass_ctx *p, surg_graph *g, surg_value *made, const surg_type *before) {
+  return surg_graph_toposort(g, NULL) == SURG_OK &&
+         surg_model_infer(surg_pass_model(p)) == SURG_OK && declared_follow(p, made, before) &&
+         declared_fit_outputs(p);
+}
+
+/* Inserts nodes given as text. All consumers, or those of `to`, then read the last value that they
+ * define. A placeholder takes over the consumers first, as the new nodes read the value, too. */
+static surg_pass_result insert_text(surg_pass_ctx *p, surg_value *v, surg_node **to, size_t n_to) {
+  surg_graph *g = surg_value_graph(v);
+  surg_fragment *f = fragment_read(p, g, "text", surg_pass_string(p, "text"));
+  const surg_type *before_type = surg_value_type(v);
+  surg_pass_result result = SURG_PASS_FAILED;
+  const size_t names = f ? fragment_names(f) : 0;
+  if (names && names_free(p, f, g)) {
+    surg_node *before = fragment_place(f, g, v);
+    surg_node *n = surg_graph_add_node(g, before, "", "Identity", 1);
+    result = !n ? SURG_PASS_FAILED : n_to ? give_named(p, n, v, to, n_to) : give_all(p, n, v);
+    if (result != SURG_PASS_FAILED && surg_fragment_insert(f, n) != SURG_OK)
+      result = SURG_PASS_FAILED;
+    surg_value *made = surg_fragment_made(f, names - 1);
+    if (result != SURG_PASS_FAILED &&
+        (surg_value_replace(surg_node_output(n, 0), made) != SURG_OK ||
+         surg_node_erase(n) != SURG_OK || !fragment_import(f, g, surg_pass_int(p, "version")) ||
+         !finish(p, g, made, before_type)))
+      result = SURG_PASS_FAILED;
+  }
+  surg_fragment_free(f);
+  return result;
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   char text[TEXT];
-  const char *spec = surg_pass_string(p, "op"), *at = surg_pass_string(p, "at"), *op;
+  const char *spec = surg_pass_string(p, "op"), *nodes = surg_pass_string(p, "text"), *op;
   const char *name = surg_pass_string(p, "name");
-  if (!spec || !*spec || !at || !*at) return surg_pass_usage(p, "needs op= and at=");
-  const char *domain = domains_split(p, spec, &op);
-  surg_value *v = domain ? select_value(p, "at", at) : NULL;
+  if ((!surg_pass_string(p, "at") && !surg_pass_string(p, "after")) || !spec == !nodes)
+    return surg_pass_usage(p, "needs at=, and op= or text=");
+  const char *domain = nodes ? "" : domains_split(p, spec, &op);
+  surg_value *v = domain ? find_at(p) : NULL;
   size_t n_to;
   surg_node **to = v ? select_node_list(p, "to", &n_to) : NULL; /* places: before the new node */
   if (!to) return SURG_PASS_FAILED;
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
+  if (nodes) return insert_text(p, v, to, n_to);
   surg_graph *g = surg_value_graph(v);
+  const surg_type *before = surg_value_type(v);
   if (domains_import(g, domain, surg_pass_int(p, "version")) != SURG_OK) return SURG_PASS_FAILED;
   surg_node *n = surg_graph_add_node(g, place(p, v), domain, op, 1);
   if (!n || (name && *name && surg_node_set_name(n, name) != SURG_OK)) return SURG_PASS_FAILED;
   if ((n_to ? give_named(p, n, v, to, n_to) : give_all(p, n, v)) == SURG_PASS_FAILED ||
-      set_attrs(p, n) == SURG_PASS_FAILED || add_inputs(p, n, v) == SURG_PASS_FAILED)
+      attrs_set(p, n) == SURG_PASS_FAILED || add_inputs(p, n, v) == SURG_PASS_FAILED)
     return SURG_PASS_FAILED;
   if (!domains_takes(n, text, sizeof text)) return surg_pass_fail(p, n, text);
   if (surg_node_op(n) == SURG_OP_Identity) surg_pass_used(p, SURG_EXACT);
-  /* An input of `with` may be produced after a consumer, or depend on the new node; the latter
-   * is a cycle, which toposort reports. */
-  return surg_graph_toposort(g, NULL) == SURG_OK ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
+  return finish(p, g, surg_node_output(n, 0), before) ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
 }
 
 static const surg_option options[] = {
     SURG_OPTION(STRING, "op", NULL, "operator: Clip or com.acme.Foo"),
-    SURG_OPTION(STRING, "at", NULL, "value to read"),
+    SURG_OPTION(STRING, "text", NULL, "or nodes: 'y = Div (x, 255.0)'"),
+    SURG_OPTION(STRING, "at", NULL, "value to read (an address)"),
+    SURG_OPTION(STRING, "after", NULL, "the same as at"),
     SURG_OPTION(LIST, "to", NULL, "consumers that read the result (default: all)"),
     SURG_OPTION(LIST, "with", NULL, "further inputs, after the first"),
     SURG_OPTION(STRING, "name", NULL, "name of the new node"),
@@ -225,12 +186,13 @@ const surg_pass surg__pass_insert = {
     .size = sizeof(surg_pass),
     .scope = SURG_SCOPE_MODEL,
     .name = "insert",
-    .help = "insert a node between a value and its consumers",
+    .help = "insert nodes between a value and its consumers",
     .options = options,
     .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED,
+    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
+    .changes_interface = true,
     .run = run,
     .edits = true,
 };

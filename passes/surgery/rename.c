@@ -14,22 +14,18 @@
 
 #include "../util/select.h"
 #include "../util/values.h"
+#include "rename.h"
 
 #define TEXT 1200
 
-typedef enum what { INPUT, OUTPUT, VALUE, NODE, DIM, N_WHAT } what;
+static const char *const words[] = {[RENAME_INPUT] = "input",
+                                    [RENAME_OUTPUT] = "output",
+                                    [RENAME_VALUE] = "value",
+                                    [RENAME_NODE] = "node",
+                                    [RENAME_DIM] = "dim"};
+_Static_assert(sizeof words / sizeof *words == RENAME_KINDS, "a word for each option");
 
-static const char *const words[] = {
-    [INPUT] = "input", [OUTPUT] = "output", [VALUE] = "value", [NODE] = "node", [DIM] = "dim"};
-_Static_assert(sizeof words / sizeof *words == N_WHAT, "a word for each option");
-
-typedef struct change {
-  what what;
-  const char *from, *to;
-  surg_value *value;
-  surg_node *node;
-  bool done;
-} change;
+typedef rename_change change;
 
 typedef struct renaming {
   surg_pass_ctx *p;
@@ -63,8 +59,8 @@ static surg_value *place_of_end(const renaming *r, const change *c) {
 
 static surg_pass_result find_end(renaming *r, change *c) {
   surg_value *v = place_of_end(r, c);
-  bool is = v && c->what == INPUT && surg_value_is_input(v);
-  for (size_t i = 0; v && !is && c->what == OUTPUT && i < surg_graph_output_count(r->g); i++)
+  bool is = v && c->what == RENAME_INPUT && surg_value_is_input(v);
+  for (size_t i = 0; v && !is && c->what == RENAME_OUTPUT && i < surg_graph_output_count(r->g); i++)
     is = surg_graph_output(r->g, i) == v;
   if (!is) return missing(r, c);
   c->value = v;
@@ -115,10 +111,10 @@ static surg_pass_result read_dim(renaming *r, const change *c) {
 /* Splits `input.old` into the kind and the name. */
 static bool split(const char *name, change *c) {
   const char *dot = strchr(name, '.');
-  for (int w = 0; dot && w < N_WHAT; w++) {
+  for (int w = 0; dot && w < RENAME_KINDS; w++) {
     if (strlen(words[w]) != (size_t)(dot - name) || strncmp(words[w], name, (size_t)(dot - name)))
       continue;
-    c->what = (what)w;
+    c->what = (rename_what)w;
     c->from = dot + 1;
     return true;
   }
@@ -139,12 +135,12 @@ static surg_pass_result read_change(renaming *r, size_t i, change *c) {
     return surg_pass_usage(r->p, text);
   }
   switch (c->what) {
-    case INPUT:
-    case OUTPUT:
+    case RENAME_INPUT:
+    case RENAME_OUTPUT:
       return find_end(r, c);
-    case VALUE:
+    case RENAME_VALUE:
       return find_value(r, c);
-    case NODE:
+    case RENAME_NODE:
       return find_node(r, c);
     default:
       return read_dim(r, c);
@@ -162,7 +158,7 @@ static surg_pass_result taken(renaming *r, const change *c) {
 }
 
 static bool is_value(const change *c) {
-  return c->what == INPUT || c->what == OUTPUT || c->what == VALUE;
+  return c->what == RENAME_INPUT || c->what == RENAME_OUTPUT || c->what == RENAME_VALUE;
 }
 
 /* Renames what can be renamed at once. The others get temporary names first, to free names that
@@ -192,7 +188,8 @@ static surg_pass_result rename_values(renaming *r) {
 
 static surg_pass_result rename_nodes(renaming *r) {
   for (size_t i = 0; i < r->n; i++)
-    if (r->list[i].what == NODE && surg_node_set_name(r->list[i].node, r->list[i].to) != SURG_OK)
+    if (r->list[i].what == RENAME_NODE &&
+        surg_node_set_name(r->list[i].node, r->list[i].to) != SURG_OK)
       return SURG_PASS_FAILED;
   return SURG_PASS_CHANGED;
 }
@@ -264,11 +261,18 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   const size_t n = surg_pass_pair_count(p);
   renaming r = {.p = p, .m = surg_pass_model(p), .n = n};
   r.g = surg_model_graph(r.m);
-  if (n == 0) return surg_pass_usage(p, "needs what to rename, such as input.old=new");
-  r.list = surg_pass_alloc(p, n * sizeof *r.list);
-  r.dim_from = surg_pass_alloc(p, n * sizeof *r.dim_from);
-  r.dim_to = surg_pass_alloc(p, n * sizeof *r.dim_to);
+  rename_change *all = NULL;
+  size_t more;
+  if (!rename_all(p, &all, &more)) return SURG_PASS_FAILED;
+  if (n + more == 0 && !surg_pass_string(p, "prefix") && !surg_pass_string(p, "suffix") &&
+      !surg_pass_string(p, "match"))
+    return surg_pass_usage(p, "needs what to rename, such as input.old=new");
+  r.list = surg_pass_alloc(p, (n + more + 1) * sizeof *r.list);
+  r.dim_from = surg_pass_alloc(p, (n + 1) * sizeof *r.dim_from);
+  r.dim_to = surg_pass_alloc(p, (n + 1) * sizeof *r.dim_to);
   if (!r.list || !r.dim_from || !r.dim_to) return SURG_PASS_FAILED;
+  if (more) memcpy(r.list + n, all, more * sizeof *all);
+  r.n = n + more;
   for (size_t i = 0; i < n; i++)
     if (read_change(&r, i, &r.list[i]) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   if (check_dims(&r) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
@@ -281,6 +285,11 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
+    SURG_OPTION(STRING, "prefix", NULL, "text before many names"),
+    SURG_OPTION(STRING, "suffix", NULL, "text after many names"),
+    SURG_OPTION(STRING, "match", NULL, "regular expression that selects names"),
+    SURG_OPTION(STRING, "by", NULL, "what replaces its first match; \\1 is a group"),
+    SURG_OPTION(LIST, "of", NULL, "of inputs, outputs, values, nodes (values+nodes)"),
     SURG_OPTION(PAIRS, "name", NULL, "input.OLD=NEW; or output., value., node., dim."),
 };
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "typetext.h"
+
 bool declared_at_output(const surg_value *v, const surg_type **type) {
   const surg_graph *g = surg_value_graph(v);
   if (surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION) return false; /* no types there */
@@ -75,9 +77,9 @@ static void put_tensor(text *out, const surg_type *t) {
 
 const char *declared_text(const surg_type *t, char *out) {
   static const char *const names[] = {
-      [SURG_TYPE_UNKNOWN] = "nothing",  [SURG_TYPE_TENSOR] = "tensor",
-      [SURG_TYPE_SEQUENCE] = "seq",     [SURG_TYPE_SPARSE_TENSOR] = "sparse_tensor",
-      [SURG_TYPE_MAP] = "map",          [SURG_TYPE_OPTIONAL] = "optional",
+      [SURG_TYPE_UNKNOWN] = "nothing", [SURG_TYPE_TENSOR] = "tensor",
+      [SURG_TYPE_SEQUENCE] = "seq",    [SURG_TYPE_SPARSE_TENSOR] = "sparse_tensor",
+      [SURG_TYPE_MAP] = "map",         [SURG_TYPE_OPTIONAL] = "optional",
       [SURG_TYPE_OPAQUE] = "opaque"};
   _Static_assert(sizeof names / sizeof *names == SURG_TYPE_OPAQUE + 1, "a name for each kind");
   text x = {out, 0};
@@ -93,10 +95,39 @@ const char *declared_text(const surg_type *t, char *out) {
   return out;
 }
 
-void declared_note(surg_pass_ctx *p, const surg_value *v, const char *what,
-                   const surg_type *before, const surg_type *after) {
+void declared_note(surg_pass_ctx *p, const surg_value *v, const char *what, const surg_type *before,
+                   const surg_type *after) {
   char line[1024], a[DECLARED_TEXT], b[DECLARED_TEXT];
   snprintf(line, sizeof line, "%s '%.300s': %s is now %s", what, surg_value_name(v),
            declared_text(before, a), declared_text(after, b));
   surg_pass_note(p, NULL, line);
+}
+
+static bool declare(surg_pass_ctx *p, surg_value *v, const surg_type *was) {
+  const surg_type *now = typetext_plain(p, surg_value_type(v));
+  if (!now || surg_value_set_declared_type(v, now) != SURG_OK) return false;
+  declared_note(p, v, "type of output", was, now);
+  return true;
+}
+
+bool declared_fit_outputs(surg_pass_ctx *p) {
+  surg_model *m = surg_pass_model(p);
+  const surg_graph *g = surg_model_graph(m);
+  if (surg_model_infer(m) != SURG_OK) return false;
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    surg_value *v = surg_graph_output(g, i);
+    const surg_type *was = surg_graph_output_type(g, i);
+    bool contradicts = false;
+    if (!was || !surg_value_type(v) || !surg_value_producer(v, NULL)) continue;
+    (void)surg_type_refine(m, was, surg_value_type(v), &contradicts);
+    if (contradicts && !declare(p, v, was)) return false;
+  }
+  return true;
+}
+
+bool declared_follow(surg_pass_ctx *p, surg_value *v, const surg_type *before) {
+  const surg_type *now = surg_value_type(v), *was = surg_value_declared_type(v);
+  if (!surg_value_is_output(v) || !was || !now || surg_type_get_kind(now) == SURG_TYPE_UNKNOWN)
+    return true;
+  return (before && surg_type_equal(before, now)) || declare(p, v, was);
 }

@@ -61,6 +61,7 @@ ARGUMENTS = {
     'reduce': ['--test', 'false', 'MODEL', 'OUT'], 'merge': ['MODEL', 'MODEL', '-o', 'OUT'],
     'mend': ['MODEL', 'OUT'], 'data': ['MODEL', 'OUT'],
     'nodes': ['MODEL'], 'find': ['--count', '/./', 'MODEL'],
+    'edit': ['steps.txt', 'MODEL', 'OUT'],
     'weights': ['--export', 'w.npz', 'MODEL'], 'strip': ['MODEL', 'OUT'],
     'restore': ['--draw', 'MODEL', 'OUT'],
 }
@@ -76,6 +77,8 @@ class Broken(Case):
         for name, data in MODELS.items():
             self.write(name + '.onnx', data)
         self.write('cut.bin', b'only this')
+        self.write('steps.txt', b'set --doc text\n')
+        self.write('bias.npy', b'')
         self.before = set(os.listdir('.'))
 
     def call(self, args):

@@ -23,6 +23,9 @@ TASKS = (
     ('onnxsurg --opset 11 in.onnx out.onnx', 'convert to another opset'),
     ("onnxsurg --pass 'replace{op=HardSwish}' in.onnx out.onnx", 'replace an operator by others'),
     ('onnxsurg extract --from pool5 --to logits in.onnx out.onnx', 'extract a part'),
+    ("onnxsurg insert --after image --text 'y = Div (image, 255.0)' in.onnx out.onnx", 'insert nodes'),
+    ('onnxsurg set --value bias --data bias.npy in.onnx out.onnx', 'set a weight, an attribute, a type'),
+    ('onnxsurg edit steps.txt in.onnx out.onnx', 'run a script of steps, all or none'),
     ('onnxsurg merge a.onnx b.onnx --connect y:x -o out.onnx', 'join two models'),
     ('onnxsurg data --shard 2GiB in.onnx out.onnx', 'move weights to data files, or `--embed` them'),
     ('onnxsurg weights --export w.safetensors in.onnx', 'write weights by name; `--import` reads them'),
@@ -58,7 +61,7 @@ TASKS = (
 )
 
 COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
-            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data', 'weights', 'strip', 'restore')
+            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data', 'edit', 'weights', 'strip', 'restore')
 
 
 def help_of(tool, *args):

@@ -85,7 +85,7 @@ def run_case(tool, command, sections):
         if words[0] != 'onnxsurg':
             raise ValueError('the command must start with onnxsurg')
         args = [{'IN': given, 'OUT': 'out.onnx'}.get(w, w) for w in words[1:]]
-        if 'OUT' in words and args[0] not in ('isolate', 'merge', 'reduce'):
+        if 'OUT' in words and args[0] not in ('isolate', 'merge', 'reduce', 'edit'):
             args = with_options(args, ['--verify-each', '--no-fsync'])
         env = dict(os.environ, LC_ALL='C')
         done = subprocess.run([tool] + args, cwd=root, env=env, capture_output=True, timeout=SECONDS,

@@ -22,7 +22,7 @@ EDGES = {
     'base': '',
     'check': 'base infer io ir schema',
     'diagnose': 'base check io repair target',
-    'edit': 'base ir rewrite',
+    'edit': 'base io ir rewrite',
     'eval': 'base io ir schema',
     'infer': 'base io ir schema sym',
     'io': 'base ir schema',
