@@ -544,33 +544,28 @@ static bool read_accepts(reader *r, const json_t *j) {
   return true;
 }
 
-static bool read_key(reader *r, const char *key, const json_t *j) {
+/* A key whose value is true, false, or null for "not known". */
+static bool read_flag(reader *r, const char *key, const json_t *j, bool *found) {
   surg__target *t = r->t;
-  if (!strcmp(key, "inherit") || !strcmp(key, "source") || !strcmp(key, "own"))
-    return true; /* already read by read_target */
-  if (!strcmp(key, "schema"))
-    return json_integer_value(j) == 1 || fail(r, key, "only schema 1 is known");
-  if (!strcmp(key, "name")) return (t->name = text_of(r, j, key)) != NULL;
-  if (!strcmp(key, "title")) return (t->title = text_of(r, j, key)) != NULL;
-  if (!strcmp(key, "opset")) return read_opsets(r, j);
-  if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);
-  if (!strcmp(key, "functions")) return read_tri(r, j, key, &t->functions);
-  if (!strcmp(key, "custom")) return read_tri(r, j, key, &t->custom);
-  if (!strcmp(key, "nested_calls")) return read_tri(r, j, key, &t->nested);
-  if (!strcmp(key, "unused_inputs")) return read_tri(r, j, key, &t->unused);
-  if (!strcmp(key, "idle_constants")) return read_tri(r, j, key, &t->idle);
-  if (!strcmp(key, "function_graphs")) return read_tri(r, j, key, &t->bodied);
-  if (!strcmp(key, "passed_inputs")) return read_tri(r, j, key, &t->passed);
-  if (!strcmp(key, "function_opsets")) return read_tri(r, j, key, &t->windows);
-  if (!strcmp(key, "spelled_functions")) return read_tri(r, j, key, &t->spelled);
-  if (!strcmp(key, "repeated_calls")) return read_tri(r, j, key, &t->repeats);
-  if (!strcmp(key, "nesting")) return read_count(r, j, key, &t->nesting);
-  if (!strcmp(key, "weight_rank")) return read_count(r, j, key, &t->weight_rank);
-  if (!strcmp(key, "unimported_calls")) return read_tri(r, j, key, &t->outside);
-  if (!strcmp(key, "ends")) {
-    t->ends = 0; /* removes inherited values */
-    return json_is_null(j) || read_mask(r, j, key, &t->ends);
-  }
+  const struct {
+    const char *key;
+    surg__tri *to;
+  } tris[] = {{"functions", &t->functions},
+              {"custom", &t->custom},
+              {"nested_calls", &t->nested},
+              {"unused_inputs", &t->unused},
+              {"idle_constants", &t->idle},
+              {"function_graphs", &t->bodied},
+              {"passed_inputs", &t->passed},
+              {"function_opsets", &t->windows},
+              {"spelled_functions", &t->spelled},
+              {"repeated_calls", &t->repeats},
+              {"unimported_calls", &t->outside},
+              {"optional_ends", &t->optional},
+              {"bare_outputs", &t->bare},
+              {"external_data", &t->external},
+              {"sparse", &t->sparse},
+              {"spec_bodies", &t->bodies}};
   const struct {
     const char *key;
     bool *to;
@@ -591,18 +586,42 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
                {"shapes_inside", &t->shapes_inside},
                {"strict_shapes", &t->strict_shapes},
                {"half_any", &t->half_any}};
+  *found = true;
+  for (size_t i = 0; i < SURG_COUNT(tris); i++)
+    if (!strcmp(tris[i].key, key)) return read_tri(r, j, key, tris[i].to);
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);
     return json_is_boolean(j) || fail(r, key, "must be true or false");
   }
-  if (!strcmp(key, "weights")) {
-    t->weights = 0; /* removes inherited values */
-    return json_is_null(j) || read_mask(r, j, key, &t->weights);
-  }
+  *found = false;
+  return true;
+}
+
+/* A set of element types; null: all. It replaces the one that is inherited. */
+static bool read_type_set(reader *r, const char *key, const json_t *j, uint32_t *to) {
+  *to = 0;
+  return json_is_null(j) || read_mask(r, j, key, to);
+}
+
+static bool read_key(reader *r, const char *key, const json_t *j) {
+  surg__target *t = r->t;
+  bool found;
+  const bool flag = read_flag(r, key, j, &found);
+  if (found) return flag;
+  if (!strcmp(key, "inherit") || !strcmp(key, "source") || !strcmp(key, "own"))
+    return true; /* already read by read_target */
+  if (!strcmp(key, "schema"))
+    return json_integer_value(j) == 1 || fail(r, key, "only schema 1 is known");
+  if (!strcmp(key, "name")) return (t->name = text_of(r, j, key)) != NULL;
+  if (!strcmp(key, "title")) return (t->title = text_of(r, j, key)) != NULL;
+  if (!strcmp(key, "opset")) return read_opsets(r, j);
+  if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);
+  if (!strcmp(key, "ends")) return read_type_set(r, key, j, &t->ends);
+  if (!strcmp(key, "weights")) return read_type_set(r, key, j, &t->weights);
+  if (!strcmp(key, "nesting")) return read_count(r, j, key, &t->nesting);
+  if (!strcmp(key, "weight_rank")) return read_count(r, j, key, &t->weight_rank);
   if (!strcmp(key, "weight_values")) return read_within(r, j);
-  if (!strcmp(key, "optional_ends")) return read_tri(r, j, key, &t->optional);
-  if (!strcmp(key, "bare_outputs")) return read_tri(r, j, key, &t->bare);
   if (!strcmp(key, "constant_outputs")) return read_how(r, j, key, &t->fixed);
   if (!strcmp(key, "empty_inputs")) return read_how(r, j, key, &t->empty);
   if (!strcmp(key, "unsorted")) {
@@ -610,13 +629,10 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
     if (t->unsorted_main) t->unsorted = SURG__YES;
     return t->unsorted_main || read_tri(r, j, key, &t->unsorted);
   }
-  if (!strcmp(key, "external_data")) return read_tri(r, j, key, &t->external);
-  if (!strcmp(key, "sparse")) return read_tri(r, j, key, &t->sparse);
   if (!strcmp(key, "external_keys")) return read_list(r, j, key, &t->external_keys);
   if (!strcmp(key, "half")) return read_list(r, j, key, &t->half);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);
   if (!strcmp(key, "early")) return read_spans(r, j, key, &t->early, &t->n_early);
-  if (!strcmp(key, "spec_bodies")) return read_tri(r, j, key, &t->bodies);
   if (!strcmp(key, "dynamic")) return read_dynamic(r, j);
   if (!strcmp(key, "fallback")) return read_host(r, j);
   if (!strcmp(key, "types_as")) return read_as(r, j);

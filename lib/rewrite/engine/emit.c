@@ -23,97 +23,6 @@ typedef struct plan {
   surg_value **made;      /* values of the emission, indexed by variable */
 } plan;
 
-/* --- constants --- */
-
-static bool int_fits(int dtype, int64_t v) {
-  switch (dtype) {
-    case SURG_INT64:
-      return true;
-    case SURG_INT32:
-      return v >= INT32_MIN && v <= INT32_MAX;
-    case SURG_INT16:
-      return v >= INT16_MIN && v <= INT16_MAX;
-    case SURG_INT8:
-      return v >= INT8_MIN && v <= INT8_MAX;
-    case SURG_UINT64:
-      return v >= 0;
-    case SURG_UINT32:
-      return v >= 0 && v <= UINT32_MAX;
-    case SURG_UINT16:
-      return v >= 0 && v <= UINT16_MAX;
-    case SURG_UINT8:
-      return v >= 0 && v <= UINT8_MAX;
-    case SURG_BOOL:
-      return v == 0 || v == 1;
-    default:
-      return false;
-  }
-}
-
-/* Writes one element in raw_data format. Returns false if the type cannot represent it. */
-bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out) {
-  const double d = real ? n->f : (double)n->i;
-  if (!n->known) return false;
-  switch (dtype) {
-    case SURG_FLOAT: {
-      const float f = (float)d;
-      surg__pack(dtype, 1, &f, out);
-      return true;
-    }
-    case SURG_DOUBLE:
-      surg__pack(dtype, 1, &d, out);
-      return true;
-    case SURG_FLOAT16:
-    case SURG_BFLOAT16: {
-      const uint16_t h = dtype == SURG_FLOAT16 ? surg__double_to_half(d) : surg__double_to_bf16(d);
-      surg__pack(dtype, 1, &h, out);
-      return true;
-    }
-    default:
-      break;
-  }
-  if (real && (!(fabs(d) < 9e15) || d != floor(d))) return false;
-  const int64_t v = real ? (int64_t)d : n->i;
-  if (!int_fits(dtype, v)) return false;
-  switch (surg__dtype_bits(dtype)) {
-    case 8:
-      *out = (uint8_t)v;
-      return true;
-    case 16:
-      surg__pack(dtype, 1, &(uint16_t){(uint16_t)v}, out);
-      return true;
-    case 32:
-      surg__pack(dtype, 1, &(uint32_t){(uint32_t)v}, out);
-      return true;
-    default:
-      assert(surg__dtype_bits(dtype) == 64); /* `int_fits` accepts no other width */
-      surg__pack(dtype, 1, &(uint64_t){(uint64_t)v}, out);
-      return true;
-  }
-}
-
-static surg_tensor *constant(surg__match *m, const surg__rexpr *expr, const surg__rexpr *type) {
-  const surg__rvalue v = surg__reval(m, expr), d = surg__reval(m, type);
-  const bool list = v.kind == SURG__R_INTS || v.kind == SURG__R_FLOATS;
-  const bool real = v.kind == SURG__R_FLOAT || v.kind == SURG__R_FLOATS;
-  const int64_t length = (int64_t)v.n;
-  if (d.kind != SURG__R_DTYPE) return NULL;
-  if (!list && v.kind != SURG__R_INT && v.kind != SURG__R_FLOAT && v.kind != SURG__R_BOOL)
-    return NULL;
-  const int dtype = (int)d.one.i;
-  const int64_t *dims = v.dims ? v.dims : list ? &length : NULL;
-  const size_t rank = v.dims ? v.rank : list ? 1 : 0;
-  const size_t size = surg__dtype_bits(dtype) / 8;
-  uint64_t count;
-  if (!size || size > 8 || !surg__dims_product(dims, rank, &count)) return NULL;
-  assert(!list || count == v.n); /* `tensor` of guards compares count and dims */
-  uint8_t *raw = surg__arena_array(m->arena, (size_t)count + 1, size);
-  if (!raw) return NULL;
-  for (uint64_t i = 0; i < count; i++)
-    if (!surg__rput_number(dtype, real, list ? &v.items[i] : &v.one, raw + i * size)) return NULL;
-  return surg_tensor_new(m->m, dtype, dims, rank, raw, (size_t)count * size);
-}
-
 /* --- attributes --- */
 
 static bool numbers_known(const surg__rvalue *v) {
@@ -234,7 +143,7 @@ static bool plan_node(plan *p, uint16_t k) {
   if (!p->consts[k]) return false;
   for (uint16_t i = 0; i < s->n_in; i++) {
     if (s->in[i].kind != SURG__A_CONST) continue;
-    p->consts[k][n] = constant(m, s->in[i].expr, s->in[i].dtype);
+    p->consts[k][n] = surg__rtensor(m, s->in[i].expr, s->in[i].dtype);
     if (!p->consts[k][n++]) return false;
   }
   p->attrs[k] = surg__arena_array(m->arena, (size_t)s->n_attrs + 1, sizeof *p->attrs[k]);
@@ -245,7 +154,7 @@ static bool plan_node(plan *p, uint16_t k) {
     if (a && is_graph(a)) return false;
     if (a) continue;
     if (s->attrs[i].dtype) {
-      p->tensors[k][i] = constant(m, s->attrs[i].expr, s->attrs[i].dtype);
+      p->tensors[k][i] = surg__rtensor(m, s->attrs[i].expr, s->attrs[i].dtype);
       if (!p->tensors[k][i]) return false;
       continue;
     }
@@ -528,8 +437,8 @@ surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, co
     if (k) name = surg__rname(m, "const");
     surg_value *v = name ? surg_graph_constant(g, before, name, doubles[k]) : NULL;
     parts[k] = v ? put_node(m, g, before, "Cast", "cast", v, NULL) : NULL;
-    if (!parts[k] || surg_node_set_int(surg_value_producer(parts[k], NULL), "to",
-                                       surg_tensor_dtype(t)))
+    if (!parts[k] ||
+        surg_node_set_int(surg_value_producer(parts[k], NULL), "to", surg_tensor_dtype(t)))
       return NULL;
   }
   return parts[1] ? put_node(m, g, before, "Add", "sum", parts[0], parts[1]) : parts[0];
@@ -761,8 +670,8 @@ surg_status surg__emit_rule(surg__match *m, surg__made *made) {
     }
   m->why_text[0] = 0;
   if (!types_hold(p))
-    return not_made(m, m->why_text[0] ? m->why_text
-                                      : "what it makes does not support these element types");
+    return not_made(
+        m, m->why_text[0] ? m->why_text : "what it makes does not support these element types");
   for (uint16_t k = 0; k < b->n && !status; k++) {
     if (!p->live[k]) continue;
     if (b->stmts[k].kind == SURG__S_NODE) status = make_node(p, k, made);

@@ -440,6 +440,9 @@ void surg__b_result(surg__builder *b, const char *name, surg_value *v);
 
 /* --- emission (emit.c) --- */
 bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out);
+/* The constant `expr : type` of an emission, on the heap of the model. NULL: it has no value, no
+ * such type, or a number that does not fit. */
+surg_tensor *surg__rtensor(surg__match *m, const surg__rexpr *expr, const surg__rexpr *type);
 /* Returns a name unique in the graph, derived from the value replaced and `word`.
  * NULL: out of memory. */
 const char *surg__rname(surg__match *m, const char *word);
