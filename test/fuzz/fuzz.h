@@ -80,7 +80,8 @@ static inline void fuzz_run(surg_context *ctx, surg_model *m, const char *pipeli
 static const char fuzz_sample[] =
     "<ir_version: 8, opset_import: [\"\" : 17, \"com.acme\" : 1, \"d\" : 1]>\n"
     "g (float[N, 3, 2, 2] x, bool c) => (float[N, 2] y, float[N, 3, 2, 2] z, float[N, K] q)\n"
-    "<float[1, 3, 1, 1] w = {1, 2, -1}, float[1] b = {0.5}, float s = {2.0}, int64[2] k = {0, -1},\n"
+    "<float[1, 3, 1, 1] w = {1, 2, -1}, float[1] b = {0.5}, float s = {2.0}, int64[2] k = {0, "
+    "-1},\n"
     " float[4, 2] v = {1, 2, 3, 4, 5, 6, 7, 8}> {\n"
     "  a = Conv (x, w, b)\n"
     "  r = Relu (a)\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: bytes as a file of messages, and the same bytes as the output of an importer. What is
- * found in the output by the messages of the file and by the built-in ones is explained, and looked
- * for in a model. */
+/* Fuzz target: bytes as a file of messages, and the same bytes as the output of an importer. What
+ * is found in the output by the messages of the file and by the built-in ones is explained, and
+ * looked for in a model. */
 #include <onnxsurg/explain.h>
 
 #include "fuzz.h"
@@ -26,6 +26,16 @@ static void explain(surg_context *ctx, surg__messages *all, const char *text, si
   surg_model_free(m);
 }
 
+/* The built-in messages are read once: that takes longer than the rest of a run. */
+static surg__messages *builtin(void) {
+  static surg__messages *all;
+  if (!all) {
+    all = surg__messages_new(fuzz_context());
+    require(all && surg__messages_read_builtin(all) == SURG_OK);
+  }
+  return all;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   static const char samples[] =
       "[E] Node (Conv_12) Op (Resize) not implemented: type FLOAT16 at input 'x'\n"
@@ -36,14 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   require(all != NULL);
   const surg_status s = surg__messages_read(all, (const char *)data, size, "fuzz");
   require(s != SURG_EINTERNAL && (s == SURG_OK || surg_context_error(ctx)));
-  if (s == SURG_OK) {
+  if (s == SURG_OK)
     explain(ctx, all, samples, sizeof samples - 1);
-  } else {
-    surg__messages_free(all);
-    all = surg__messages_new(ctx);
-    require(all && surg__messages_read_builtin(all) == SURG_OK);
-    explain(ctx, all, (const char *)data, size);
-  }
+  else
+    explain(ctx, builtin(), (const char *)data, size);
   surg__messages_free(all);
   surg_context_free(ctx);
   return 0;

@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   surg_model *m = fuzz_model(ctx, data, size);
   if (m) {
     char pipeline[32];
-    snprintf(pipeline, sizeof pipeline, "opset{to=%u}", 1 + (data[size - 1] + (unsigned)size) % OPSETS);
+    snprintf(pipeline, sizeof pipeline, "opset{to=%u}",
+             1 + (data[size - 1] + (unsigned)size) % OPSETS);
     fuzz_run(ctx, m, pipeline);
   }
   surg_context_free(ctx);

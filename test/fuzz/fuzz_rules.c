@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: bytes as a file of rewrite rules. Rules that are read are applied, all consent given,
- * to a model, which then verifies and is saved. */
+/* Fuzz target: bytes as a file of rewrite rules. Rules that are read are applied, all consent
+ * given, to a model, which then verifies and is saved. */
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

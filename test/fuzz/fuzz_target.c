@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: bytes as a target file. A target that is read judges a model: its objections have all
- * their texts, and their counts agree with the verdict. */
+/* Fuzz target: bytes as a target file. A target that is read judges a model: its objections have
+ * all their texts, and their counts agree with the verdict. */
 #include <onnxsurg/target.h>
 
 #include "fuzz.h"
