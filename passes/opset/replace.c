@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces operators by equivalent ones: the named ones, by all rules of the groups substitute,
  * opset and user whose result does not contain the operator. `decompose` does it for all operators
- * that the standard defines by a function body.
+ * that the standard defines by a function body. A domain stands for all of its operators, and
+ * `foreign` for all that the standard does not define.
  *
  *   before: (x) => (y) { y = HardSwish (x) }
  *   after:  (x) => (y) { t = Add (x, 3)   c = Clip (t, 0, 6)   d = Div (c, 6)   y = Mul (x, d) }
@@ -26,9 +27,34 @@ static bool composed(const char *domain, const char *op_type) {
   return false;
 }
 
+/* Whether the operator is defined by a runtime and not by the standard. The runtime's operators in
+ * the standard's own domain have a schema too. */
+static bool foreign(const char *domain, const char *op_type) {
+  if (!domains_default(domain)) return strncmp(domain, "ai.onnx.", 8) != 0;
+  const surg_schema *s = surg_schema_find("", op_type, surg_schema_newest(""));
+  return s && surg_schema_contrib(s);
+}
+
+/* Whether `spec` is the whole of a domain: "com.microsoft". The standard's own is none. */
+static bool spans(const char *spec, const char *domain) {
+  return !domains_default(domain) && strcmp(spec, domain) == 0;
+}
+
+/* Whether the user asked for all operators of the domain, or for all foreign ones. Nodes that stay
+ * are then listed; a missing consent is no failure. */
+static bool meant_in_bulk(const surg_pass_ctx *p, const char *domain, const char *op_type) {
+  static const char *const lists[] = {"op", "ops"};
+  if (surg_pass_bool(p, "foreign") && foreign(domain, op_type)) return true;
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++)
+      if (spans(surg_pass_list_at(p, lists[k], i), domain)) return true;
+  return false;
+}
+
 static bool meant(const surg_pass_ctx *p, const char *domain, const char *op_type) {
   if (surg_pass_bool(p, "all") && composed(domain, op_type)) return true;
-  return domains_listed(p, "op", domain, op_type) || domains_listed(p, "ops", domain, op_type);
+  return domains_listed(p, "op", domain, op_type) || domains_listed(p, "ops", domain, op_type) ||
+         meant_in_bulk(p, domain, op_type);
 }
 
 /* Whether there is a rule of group substitute for the operator that r rewrites. */
@@ -60,7 +86,9 @@ static bool makes_named(surg_pass_ctx *p, const surg_rule *r) {
   for (int k = 0; k < 2; k++)
     for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++) {
       const char *spec = surg_pass_list_at(p, lists[k], i), *op;
-      if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r))) continue;
+      if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r)) ||
+          spans(spec, surg_rule_domain(r)))
+        continue;
       const char *domain = domains_split(p, spec, &op);
       if (domain && surg_rule_makes(r, domain, op)) return true;
     }
@@ -80,7 +108,9 @@ static bool replaceable(surg_context *ctx, const char *spec) {
   const size_t rules = surg_context_rule_count(ctx);
   for (size_t k = 0; k < rules; k++) {
     const surg_rule *r = surg_context_rule(ctx, k);
-    if (domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r)) && leads_away(ctx, r))
+    if ((domains_named(spec, surg_rule_domain(r), surg_rule_op_type(r)) ||
+         spans(spec, surg_rule_domain(r))) &&
+        leads_away(ctx, r))
       return true;
   }
   return false;
@@ -99,23 +129,43 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
                spec);
       return surg_pass_usage(p, text);
     }
-  if (surg_pass_list_count(p, "op") + surg_pass_list_count(p, "ops") || surg_pass_bool(p, "all"))
+  if (surg_pass_list_count(p, "op") + surg_pass_list_count(p, "ops") || surg_pass_bool(p, "all") ||
+      surg_pass_bool(p, "foreign"))
     return SURG_PASS_UNCHANGED;
   return surg_pass_usage(p, "option op is missing: which operators?");
 }
 
-/* Whether the user named the operator of the node. */
+/* Whether the user named the operator of the node, alone or with its domain. */
 static bool named(const surg_pass_ctx *p, const surg_node *n) {
-  return domains_listed(p, "op", surg_node_domain(n), surg_node_op_type(n)) ||
-         domains_listed(p, "ops", surg_node_domain(n), surg_node_op_type(n));
+  const char *domain = surg_node_domain(n), *op_type = surg_node_op_type(n);
+  return domains_listed(p, "op", domain, op_type) || domains_listed(p, "ops", domain, op_type) ||
+         meant_in_bulk(p, domain, op_type);
+}
+
+/* Reports whether the graph has a node of a domain that the user named as a whole. */
+static bool find_domain(surg_pass_ctx *p, const surg_graph *g, const char *spec) {
+  surg_context *ctx = surg_pass_context(p);
+  const size_t rules = surg_context_rule_count(ctx);
+  bool whole = false, found = false;
+  for (size_t k = 0; k < rules && !whole; k++)
+    whole = spans(spec, surg_rule_domain(surg_context_rule(ctx, k)));
+  if (!whole) return false;
+  for (surg_node *n = surg_graph_first_node(g); n && !found; n = surg_node_next(n))
+    found = spans(spec, surg_node_domain(n));
+  char what[300];
+  snprintf(what, sizeof what, "node of domain '%.200s'", spec);
+  surg_pass_named(p, what, found);
+  return true;
 }
 
 /* Reports for each name whether this graph has a node of that operator. */
 static void find_names(surg_pass_ctx *p, const surg_graph *g) {
   static const char *const lists[] = {"op", "ops"};
   for (int k = 0; k < 2; k++)
-    for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++)
-      domains_found(p, g, surg_pass_list_at(p, lists[k], i));
+    for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++) {
+      const char *spec = surg_pass_list_at(p, lists[k], i);
+      if (!find_domain(p, g, spec)) domains_found(p, g, spec);
+    }
 }
 
 /* The reason why a rule did not apply to n; *consent: only because its class is not allowed. */
@@ -213,7 +263,8 @@ static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g, const nodes *
       if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 || !serves(p, r)) continue;
       const char *why = why_not(p, r, n, &consent);
       snprintf(text, sizeof text, "not replaced: rule %.80s: %.240s", surg_rule_name(r), why);
-      if (consent && !surg_pass_bool(p, "all") && !surg_pass_keeps_node(p, n))
+      if (consent && !surg_pass_bool(p, "all") && !surg_pass_keeps_node(p, n) &&
+          !meant_in_bulk(p, surg_node_domain(n), surg_node_op_type(n)))
         return surg_pass_fail(p, n, text);
       if (!add_reason(p, &all, why, surg_rule_name(r))) return SURG_PASS_FAILED;
     }
@@ -235,9 +286,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    SURG_OPTION(LIST, "op", NULL, "operators to replace: HardSwish+com.microsoft.Gelu"),
+    SURG_OPTION(LIST, "op", NULL, "operators: HardSwish+com.microsoft.Gelu, or a whole domain"),
     SURG_OPTION(LIST, "ops", NULL, "the same"),
     SURG_OPTION(BOOL, "all", "false", "all that the standard defines as functions"),
+    SURG_OPTION(BOOL, "foreign", "false", "all that the standard does not define"),
     ALLOW_OPTION,
 };
 

@@ -2,6 +2,7 @@
 // Seeded inputs for models, and half floats as numbers.
 'use strict';
 
+const INTS = Number(process.env.ONNXSURG_INTS) || 3;  // wide integers are below
 const ELEMENTS_MAX = Number(process.env.ONNXSURG_ELEMENTS) || 2e7;  // of an input
 
 function generator(seed) {
@@ -29,9 +30,9 @@ function fromHalf(half) {
 const ARRAYS = {
   float32: [Float32Array, r => r() * 3 - 1.5], float64: [Float64Array, r => r() * 3 - 1.5],
   float16: [Uint16Array, r => toHalf(r() * 3 - 1.5)],
-  int64: [BigInt64Array, r => BigInt(Math.floor(r() * 3))],
-  uint64: [BigUint64Array, r => BigInt(Math.floor(r() * 3))],
-  int32: [Int32Array, r => Math.floor(r() * 3)], uint32: [Uint32Array, r => Math.floor(r() * 3)],
+  int64: [BigInt64Array, r => BigInt(Math.floor(r() * INTS))],
+  uint64: [BigUint64Array, r => BigInt(Math.floor(r() * INTS))],
+  int32: [Int32Array, r => Math.floor(r() * INTS)], uint32: [Uint32Array, r => Math.floor(r() * INTS)],
   int16: [Int16Array, r => Math.floor(r() * 3)], uint16: [Uint16Array, r => Math.floor(r() * 3)],
   int8: [Int8Array, r => Math.floor(r() * 7) - 3], uint8: [Uint8Array, r => Math.floor(r() * 7)],
   bool: [Uint8Array, r => (r() < 0.5 ? 0 : 1)],

@@ -16,7 +16,7 @@ const { readAll } = require('./tensor_pb.cjs');
 const SETTINGS = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
 const SIZES = [2, 3, 1, 4, 8, 16, 32, 64, 128, 256];
 // Milliseconds: what took longer is not run at more sizes; twice that where none fits.
-const PATIENCE = 4000;
+const PATIENCE = Number(process.env.PAIRS_PATIENCE) || 4000;
 
 const isFixed = d => typeof d === 'number' && d >= 0;
 
