@@ -30,7 +30,7 @@ static void list(surg_context *ctx) {
       group = surg_rule_group(r);
       printf("%s\n", group);
     }
-    printf("  %-34s %-7s", surg_rule_name(r), surg_exactness_name(surg_rule_exactness(r)));
+    printf("  %-33s %-7s", surg_rule_name(r), surg_exactness_name(surg_rule_exactness(r)));
     /* Print the domain if the column is wide enough. */
     const char *domain = surg_rule_domain(r), *op = surg_rule_op_type(r);
     if (*domain && strlen(domain) + strlen(op) < 35)

@@ -286,7 +286,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 static const surg_option options[] = {
-    SURG_OPTION(LIST, "op", NULL, "operators: HardSwish+com.microsoft.Gelu, or a whole domain"),
+    SURG_OPTION(LIST, "op", NULL, "operators or domains: HardSwish+com.microsoft"),
     SURG_OPTION(LIST, "ops", NULL, "the same"),
     SURG_OPTION(BOOL, "all", "false", "all that the standard defines as functions"),
     SURG_OPTION(BOOL, "foreign", "false", "all that the standard does not define"),

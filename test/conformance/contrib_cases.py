@@ -151,7 +151,133 @@ def whole(m, rnd):
         m.make("QAttention", [x, w, [18], ([1], [0.02], FLOAT), ([1], [0.01], FLOAT)], 1, n)
 
 
-KINDS = [base.attention, base.multi_head, base.group_query, base.around, group, multi, whole]
+def quantized(m, rnd):
+    """Operators of bytes: scales of one element and of columns, layouts, zero points absent."""
+    def number(value, dtype=FLOAT, dims=()):
+        return list(dims), [value] * max(1, len(dims)), dtype
+
+    for kind in (UINT8, INT8):
+        x, s, z, t, v = {kind: [2, 3, 4, 5]}, number(0.1), number(3, kind), number(0.05), number(7, kind)
+        one = number(0.05, FLOAT, (1,))
+        q = [kind]
+        for op in ("QLinearAdd", "QLinearMul"):
+            m.make(op, [x, s, z, {kind: [3, 1, 5]}, one, None, t, v], 1, [], kinds=q)
+            m.make(op, [x, s, None, x, s, z, t, None], 1, [], kinds=q)
+        m.make("QLinearWhere", [{BOOL: [2, 3, 1, 5]}, x, s, z, {kind: [4, 5]}, t, v, s, z], 1, [], kinds=q)
+        for more in (None, v):
+            m.make("QLinearSigmoid", [x, s, z, number(1 / 256), more], 1, [], kinds=q)
+            m.make("QLinearLeakyRelu", [x, s, z, t, more], 1, [real("alpha", 0.2)], kinds=q)
+            m.make("QLinearReduceMean", [x, s, z, t, more], 1, [many("axes", [1, -1]), ints("keepdims", 0)],
+                   kinds=q)
+        for last in (0, 1):
+            where = [ints("channels_last", last)]
+            m.make("QLinearGlobalAveragePool", [x, s, z, t, v], 1, where, kinds=q)
+            m.make("QLinearAveragePool", [x, s, z, t, v], 1, where + [
+                many("kernel_shape", [2, 2]), many("pads", [1, 0, 0, 1]), many("strides", [1, 2])], kinds=q)
+            m.make("QLinearAveragePool", [x, s, z, t, v], 1, where + [
+                many("kernel_shape", [2, 2]), many("pads", [1, 1, 1, 1]), ints("count_include_pad", 1)],
+                kinds=q)
+            w = ([3, 5 if last else 3, 2, 2], [rnd.randint(0, 60) for _ in range(3 * (5 if last else 3) * 4)],
+                 kind)
+            m.make("QLinearConv", [x, s, z, w, t, z, number(0.5), v], 1, where, kinds=q)
+            m.make("NhwcMaxPool", [x], 1, [many("kernel_shape", [2, 2]), many("strides", [1, 2])], kinds=q)
+        for opset in (11, 13):
+            for axis in (1, -1):
+                m.make("QLinearSoftmax", [x, s, z, number(1 / 256), number(-128 if kind == INT8 else 0, kind)],
+                       1, [ints("axis", axis), ints("opset", opset)], kinds=q)
+    for ka, kb in ((UINT8, UINT8), (UINT8, INT8), (INT8, INT8)):
+        a, w = {ka: [3, 5]}, ([5, 4], [rnd.randint(0, 90) for _ in range(20)], kb)
+        turned = ([4, 5], [rnd.randint(0, 90) for _ in range(20)], kb)
+        steps, zeros = ([4], [0.01, 0.02, 0.03, 0.04], FLOAT), ([4], [1, 2, 3, 4], kb)
+        bias = ([4], [5, -6, 7, 8], INT32)
+        for bs, bz in ((number(0.02), number(3, kb)), (steps, zeros)):
+            m.make("QGemm", [a, number(0.1), number(4, ka), w, bs, bz, bias], 1, [real("alpha", 0.5)])
+            m.make("QGemm", [a, number(0.1), number(4, ka), turned, bs, bz, None, number(0.5),
+                             number(9, ka)], 1, [ints("transB", 1)], kinds=[ka])
+            m.make("MatMulIntegerToFloat", [{ka: [2, 3, 5]}, w, number(0.1), bs, number(4, ka), bz, [4]], 1, [])
+            m.make("DynamicQuantizeMatMul", [[2, 3, 5], w, bs, bz, [4]], 1, [])
+        m.make("MatMulIntegerToFloat", [a, w, number(0.1), number(0.2)], 1, [])
+        m.make("DynamicQuantizeMatMul", [["N", 5], w, number(0.2)], 1, [])
+    for kind in (UINT8, INT8, UINT16, INT16):
+        x = {FLOAT: [2, 3, 4]}
+        codes = ([2, 3, 4], [(17 * j) % 120 for j in range(24)], kind)
+        many_s, many_z = ([3], [0.01, 0.1, 0.3], FLOAT), ([3], [0, 5, 9], kind)
+        for s, z in ((number(0.01), number(7, kind)), (many_s, many_z)):
+            m.make("QuantizeLinear", [x, s, z], 1, [], kinds=[kind])
+            m.make("DequantizeLinear", [codes, s, z], 1, [])
+            m.make("DequantizeLinear", [codes, s], 1, [ints("axis", -2)])
+    m.make("DequantizeLinear", [([3], [-5, 0, 70000], INT32), number(0.01)], 1, [])
+    m.make("QuantizeLinear", [{FLOAT: [2, 3, 4]}, number(0.01)], 1, [], kinds=[UINT8])
+
+
+def packed(m, rnd):
+    for bits in (2, 4, 8):
+        k, n, block = 32, 6, 16
+        raw = lambda count: [rnd.randrange(256) for _ in range(count)]
+        w = ([n, 2, block * bits // 8], raw(n * 2 * block * bits // 8), UINT8)
+        zero = ([n * -(-2 * bits // 8)], raw(n * -(-2 * bits // 8)), UINT8)
+        # Of 8 bits the runtime computes in bytes, unless it is told to compute in float.
+        attrs = [ints("K", k), ints("N", n), ints("bits", bits), ints("block_size", block),
+                 ints("accuracy_level", 1)]
+        for z in (None, zero):
+            m.make("MatMulNBits", [["S", k], w, [n * 2], z, None, [n]], 1, attrs)
+        m.make("MatMulNBits", [["S", k], w, [n * 2], zero, ([k], [rnd.randrange(2) for _ in range(k)])], 1,
+               attrs)
+
+
+def norms(m, rnd):
+    for kind in (FLOAT, HALF):
+        x, r, w = {kind: ["B", 3, 8]}, {kind: ["B", 3, 8]}, {kind: [8]}
+        for beta in (None, w):
+            for bias in (None, w):
+                for s in (0, kind):
+                    m.make("SkipLayerNormalization", [x, r, w, beta, bias], 4, [], kinds=[kind, 0, 0, s])
+                m.make("SkipSimplifiedLayerNormalization", [x, r, w, bias], 4, [], kinds=[kind, 0, 0, kind])
+        m.make("SkipLayerNormalization", [{kind: [2, 3, 8]}, {kind: [1, 3, 8]}, w], 1, [], kinds=[kind])
+        m.make("SkipLayerNormalization", [{kind: [2, 3, 8]}, {kind: [3, 8]}, w], 1, [], kinds=[kind])
+        for axis in (-1, 1):
+            m.make("SimplifiedLayerNormalization", [{kind: [2, 3, 8]}, {kind: [8] if axis < 0 else [3, 8]}],
+                   1, [ints("axis", axis)], kinds=[kind], domain="")
+
+
+def small(m, rnd):
+    x = [2, 3, 4]
+    for u in (0, 1):
+        m.make("Trilu", [x, ([], [1], INT64)], 1, [ints("upper", u)])
+        m.make("Trilu", [x], 1, [ints("upper", u)])
+    m.make("Unique", [([6], [2.0, 1.0, 2.0, 3.0, 1.0, 2.0], FLOAT)], 3, [], kinds=[FLOAT, INT64, INT64])
+    m.make("ExpandDims", [x, ([], [-2])], 1, [])
+    m.make("Pad", [x, ([6], [0, 1, 0, 0, 0, 2], INT64), [1]], 1, [])
+    m.make("Pad", [x, ([1, 6], [0, 1, 0, 0, 1, 2], INT64)], 1, [text("mode", "reflect")])
+    m.make("GatherND", [x, ([2, 2], [0, 1, 1, 2])], 1, [])
+    m.make("Range", [([], [1.0], FLOAT), ([], [4.5], FLOAT)], 1, [])
+    for metric in ("sqeuclidean", "euclidean"):
+        m.make("CDist", [[3, 5], [4, 5]], 1, [text("metric", metric)])
+    for act, params in (("Clip", (0.0, 6.0)), ("LeakyRelu", (0.3,)), ("HardSigmoid", (0.3, 0.4)), ("Relu", ()),
+                        ("", ())):
+        attrs = [text("activation", act)] if act else []
+        if params:
+            attrs.append(sub(5, sub(1, "activation_params"), num(20, 6),
+                             *(key(7, 5) + struct.pack("<f", v) for v in params)))
+        m.make("FusedConv", [[1, 2, 5, 5], [3, 2, 3, 3], [3], [1, 3, 3, 3]], 1, attrs)
+    for act in ("Relu", "Tanh", "Sigmoid", "LeakyRelu"):
+        for c in (None, [4]):
+            m.make("FusedGemm", [[3, 5], [5, 4], c], 1, [text("activation", act)])
+    for ta in (0, 1):
+        for batch in (0, 1):
+            a = {(0, 0): [2, 3, 5], (1, 0): [2, 5, 3], (0, 1): [3, 2, 5], (1, 1): [5, 2, 3]}[ta, batch]
+            m.make("FusedMatMul", [a, [2, 5, 4]], 1, [ints("transA", ta), ints("transBatchA", batch),
+                                                       real("alpha", 0.5)])
+    m.make("FusedMatMul", [["B", 5, 3], ["B", 4, 5]], 1, [ints("transA", 1), ints("transB", 1)])
+    m.make("TransposeMatMul", [[5, 3], [5, 4]], 1, [ints("transA", 1)])
+    m.make("FastGelu", [x, [4]], 1, [])
+    m.make("BiasGelu", [x, [4]], 1, [])
+    m.make("QuickGelu", [x], 1, [])
+    m.make("Gelu", [x], 1, [])
+
+
+KINDS = [base.attention, base.multi_head, base.group_query, base.around, group, multi, whole,
+         quantized, packed, norms, small]
 
 
 def main():
@@ -166,6 +292,7 @@ def main():
         if args.keep:
             print("%d models" % maker.count)
             return 0
+        os.environ["PAIRS_STEP"] = "1"  # rules of QLinear operators are approx: the neighboring step
         run = os.path.join(os.path.dirname(os.path.abspath(__file__)), "standard")
         return subprocess.run([sys.executable, run, *rest, folder]).returncode
 

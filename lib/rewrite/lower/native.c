@@ -48,6 +48,8 @@ static const surg__native *const tables[] = {
     surg__natives_packed,
     surg__natives_heads,
     surg__natives_fused,
+    surg__natives_qlinear,
+    surg__natives_blocks,
     surg__natives_norms,
     surg__natives_heads_group,
     surg__natives_recurrent,

@@ -25,6 +25,8 @@ extern const surg__native surg__natives_pool[];
 extern const surg__native surg__natives_packed[];
 extern const surg__native surg__natives_heads[];
 extern const surg__native surg__natives_fused[];
+extern const surg__native surg__natives_qlinear[];
+extern const surg__native surg__natives_blocks[];
 extern const surg__native surg__natives_norms[];
 extern const surg__native surg__natives_heads_group[];
 extern const surg__native surg__natives_branch[];

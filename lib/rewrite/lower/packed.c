@@ -61,7 +61,7 @@ static surg_status concat_in_floats(surg__builder *b) {
 typedef struct packed {
   surg__builder *b;
   int64_t inputs, outputs, block, blocks, bits;
-  surg__built a, w, scales, zeros, bias; /* v NULL: absent */
+  surg__built a, w, scales, zeros, bias, groups; /* v NULL: absent */
 } packed;
 
 static bool counts(const surg__built *x, int64_t n) {
@@ -92,9 +92,11 @@ static bool read_packed(packed *p) {
   if (surg__b_get(b, "z") && !surg__built_get(b, "z", &p->zeros)) return false;
   if (surg__b_get(b, "c") && (!surg__built_get(b, "c", &p->bias) || p->bias.rank != 1))
     return false;
+  if (surg__b_get(b, "g") && (!surg__built_get(b, "g", &p->groups) || p->groups.rank != 1))
+    return false;
   const int64_t numbers = p->outputs * p->blocks;
-  const int64_t codes = p->zeros.dtype == SURG_UINT8 ? p->outputs * row_bytes(p, p->blocks)
-                                                     : numbers;
+  const int64_t codes =
+      p->zeros.dtype == SURG_UINT8 ? p->outputs * row_bytes(p, p->blocks) : numbers;
   return p->w.dtype == SURG_UINT8 && counts(&p->scales, numbers) &&
          counts(&p->w, p->outputs * p->blocks * row_bytes(p, p->block)) &&
          (!p->zeros.v || counts(&p->zeros, codes));
@@ -124,6 +126,30 @@ static surg__built of_blocks(const packed *p, surg__built x) {
   const surg__bdim d[3] = {surg__bdim_fixed(p->outputs), surg__bdim_fixed(p->blocks),
                            surg__bdim_fixed(1)};
   return surg__built_reshape(p->b, surg__built_cast(p->b, x, SURG_FLOAT), d, 3);
+}
+
+/* One number per block as one number per weight: [N, K] of float. The block of a row of weights is
+ * stated by g_idx. */
+static surg__built of_rows(const packed *p, surg__built x) {
+  surg__builder *b = p->b;
+  const surg__bdim d[2] = {surg__bdim_fixed(p->outputs), surg__bdim_fixed(p->blocks)};
+  x = surg__built_reshape(b, surg__built_cast(b, x, SURG_FLOAT), d, 2);
+  const surg__built from =
+      surg__built_slice(b, p->groups, 0, surg__bdim_fixed(0), surg__bdim_fixed(p->inputs));
+  x = surg__built_gather(b, x, from, 1);
+  x.d[1] = surg__bdim_fixed(p->inputs);
+  return x;
+}
+
+static surg__built by_groups(const packed *p) {
+  surg__builder *b = p->b;
+  const int64_t all = p->blocks * p->block;
+  surg__built w = surg__built_cast(b, unpacked(p, p->w, all), SURG_FLOAT), zeros = p->zeros;
+  w = surg__built_slice(b, w, 1, surg__bdim_fixed(0), surg__bdim_fixed(p->inputs));
+  if (zeros.dtype == SURG_UINT8) zeros = unpacked(p, zeros, p->blocks);
+  w = zeros.v ? surg__built_binary(b, "Sub", w, of_rows(p, zeros))
+              : surg__built_number(b, "Sub", w, (double)(1 << (p->bits - 1)));
+  return surg__built_binary(b, "Mul", w, of_rows(p, p->scales));
 }
 
 /* The dequantized weights [N, K] of float, by arithmetic. */
@@ -193,9 +219,11 @@ static surg_status product_of_packed(surg__builder *b) {
   packed p = {.b = b};
   surg__built w;
   if (!read_packed(&p)) return SURG_EUNSUPPORTED;
-  if (b->m->opset < 10)
-    return surg__b_decline(b, "the rewrite requires opset 10");
-  if (!in_blocks(&p, &w)) w = by_arithmetic(&p);
+  if (b->m->opset < 10) return surg__b_decline(b, "the rewrite requires opset 10");
+  if (p.groups.v)
+    w = by_groups(&p);
+  else if (!in_blocks(&p, &w))
+    w = by_arithmetic(&p);
   w = surg__built_transpose(b, w, turn);
   surg__built y = surg__built_cast(b, p.a, SURG_FLOAT);
   y.v = surg__b_binary(b, "MatMul", y.v, w.v);
