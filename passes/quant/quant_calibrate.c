@@ -82,8 +82,15 @@ bool quant_static_options(quant_static_state *s) {
   }
   while (s->method < 4 && strcmp(method, methods[s->method])) s->method++;
   if (s->method == 4) return usage(s, "method is minmax, percentile, entropy or mse");
-  if (s->activations != SURG_UINT8 && s->activations != SURG_INT8)
-    return usage(s, "activations is uint8 or int8");
+  if (s->activations == SURG_FLOAT8E4M3FN) {
+    s->symmetric = true;
+    if (!s->c->dtype) s->c->dtype = SURG_FLOAT8E4M3FN;
+    if (surg_graph_opset(s->g, "") < 19 ||
+        surg_model_ir_version(s->c->m) < surg_dtype_ir_version(s->activations))
+      return usage(s, "float8e4m3fn requires opset 19 and IR version 9");
+  } else if (s->activations != SURG_UINT8 && s->activations != SURG_INT8) {
+    return usage(s, "activations is uint8, int8 or float8e4m3fn");
+  }
   if (surg_graph_opset(s->g, "") >= 10 && !target_takes(s, s->activations,
                                                         !s->symmetric                  ? 1
                                                         : s->activations == SURG_UINT8 ? 128
@@ -239,11 +246,12 @@ static bool make_bins(quant_static_state *s) {
 }
 
 static void scale_of(const quant_static_state *s, quant_value *x) {
-  const bool is_signed = s->activations == SURG_INT8;
+  const bool is_signed = s->activations != SURG_UINT8;
+  const double top = s->activations == SURG_FLOAT8E4M3FN ? 448 : 127;
   const double low = is_signed ? -128 : 0, high = low + 255;
   quant_choose_range(s, x);
   const double size = fmax(-x->cut_low, x->cut_high);
-  x->scale = s->symmetric ? size / 127 : (x->cut_high - x->cut_low) / 255;
+  x->scale = s->symmetric ? size / top : (x->cut_high - x->cut_low) / 255;
   if (!(x->scale > 0)) x->scale = 1;
   if (x->scale < (double)FLT_MIN) x->scale = (double)FLT_MIN;
   x->scale = (double)(float)x->scale;

@@ -97,7 +97,9 @@ static const quant_value *operand_of(quant_static_state *s, const quant_member *
 
 /* Whether the bias of a product can be stored in integers, with the scales of the products. */
 static bool bias_of(quant_static_state *s, const quant_member *m, bias *b) {
-  if (m->site == QUANT_NONE || (m->kind != QUANT_CONV && m->kind != QUANT_GEMM)) return false;
+  if (s->activations == SURG_FLOAT8E4M3FN || m->site == QUANT_NONE ||
+      (m->kind != QUANT_CONV && m->kind != QUANT_GEMM))
+    return false;
   b->x = operand_of(s, m);
   b->w = &s->c->weights[s->c->sites[m->site].weight];
   b->v = surg_node_input(m->n, 2);

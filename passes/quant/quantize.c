@@ -56,7 +56,8 @@ static surg_pass_result configure(quant *c) {
   if (!c->dynamic && !c->fixed && !weights)
     return surg_pass_usage(c->p, "expected dynamic, static, or weights=TYPE");
   if (c->dynamic && c->fixed) return surg_pass_usage(c->p, "expected dynamic or static, not both");
-  if ((c->dynamic || c->fixed) && weights && c->dtype != SURG_INT8 && c->dtype != SURG_UINT8)
+  if ((c->dynamic || c->fixed) && weights && c->dtype != SURG_INT8 && c->dtype != SURG_UINT8 &&
+      !(c->fixed && c->dtype == SURG_FLOAT8E4M3FN))
     return surg_pass_usage(c->p, "products of integers have weights of int8 or uint8");
   if (block < 0 || (block > 0 && (block < BLOCK_LEAST || (block & (block - 1)) != 0)))
     return surg_pass_usage(c->p, "block is a power of two from 16 on");
@@ -102,7 +103,7 @@ static const surg_option options[] = {
     SURG_OPTION(BOOL, "asymmetric", "false", "weights have zero points"),
     SURG_OPTION(BOOL, "per-tensor", "false", "one scale for a weight"),
     SURG_OPTION(BOOL, "reduced", "false", "weights of one bit less"),
-    SURG_OPTION(STRING, "activations", NULL, "static: uint8 (default) or int8"),
+    SURG_OPTION(STRING, "activations", NULL, "static: uint8 (default), int8, float8e4m3fn"),
     SURG_OPTION(BOOL, "symmetric", "false", "static: values have no zero points"),
     SURG_OPTION(BOOL, "operands", "false", "static: operands of products alone"),
     SURG_OPTION(STRING, "method", "minmax", "static: percentile, entropy, mse"),
