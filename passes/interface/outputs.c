@@ -100,6 +100,26 @@ static surg_pass_result add_one(surg_pass_ctx *p, surg_graph *g, surg_value *v) 
   return SURG_PASS_CHANGED;
 }
 
+/* Adds every value that a node of the main graph computes and whose type is known. */
+static bool add_all(changing *c) {
+  size_t n = 0;
+  if (surg_model_infer(surg_pass_model(c->p))) return false;
+  for (surg_node *x = surg_graph_first_node(c->g); x; x = surg_node_next(x))
+    n += surg_node_output_count(x);
+  surg_value **all = surg_pass_alloc(c->p, (n + c->add.n + 1) * sizeof *all);
+  if (!all) return false;
+  for (size_t i = 0; i < c->add.n; i++) all[i] = c->add.items[i];
+  for (surg_node *x = surg_graph_first_node(c->g); x; x = surg_node_next(x))
+    for (size_t i = 0; i < surg_node_output_count(x); i++) {
+      surg_value *v = surg_node_output(x, i);
+      const surg_type *t = v ? surg_value_type(v) : NULL;
+      if (v && (!t || surg_type_get_kind(t) == SURG_TYPE_UNKNOWN)) t = surg_value_declared_type(v);
+      if (t && surg_type_get_kind(t) != SURG_TYPE_UNKNOWN) all[c->add.n++] = v;
+    }
+  c->add.items = all;
+  return true;
+}
+
 /* Whether the model would still have an output. */
 static bool some_left(const changing *c) {
   if (c->add.n) return true;
@@ -114,12 +134,14 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   const size_t keep = surg_pass_list_count(p, "keep"), drop = surg_pass_list_count(p, "drop");
   const size_t add = surg_pass_list_count(p, "add");
   if (keep && drop) return surg_pass_usage(p, "keep and drop exclude each other");
-  if (!keep && !drop && !add) return surg_pass_usage(p, "needs keep=, drop= or add=");
+  const bool all = surg_pass_bool(p, "all");
+  if (!keep && !drop && !add && !all) return surg_pass_usage(p, "needs keep=, drop=, add= or all");
   if (!check(&c, "keep") || !check(&c, "drop") || !choose(&c, "keep", &c.keep) ||
       !choose(&c, "drop", &c.drop) || !choose(&c, "add", &c.add))
     return SURG_PASS_FAILED;
+  if (all && !add_all(&c)) return SURG_PASS_FAILED;
   if (!some_left(&c)) return surg_pass_usage(p, "no output would be left");
-  if (add && surg_model_infer(surg_pass_model(p))) return SURG_PASS_FAILED;
+  if ((add || all) && surg_model_infer(surg_pass_model(p))) return SURG_PASS_FAILED;
   surg_pass_result result = SURG_PASS_UNCHANGED;
   for (size_t i = 0; i < c.add.n; i++) {
     surg_pass_result one = add_one(p, c.g, c.add.items[i]);
@@ -134,6 +156,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 static const surg_option options[] = {
     SURG_OPTION(LIST, "keep", NULL, "outputs to keep (addresses); all others are removed"),
     SURG_OPTION(LIST, "drop", NULL, "outputs to remove"),
+    SURG_OPTION(BOOL, "all", NULL, "make all values that nodes compute outputs"),
     SURG_OPTION(LIST, "add", NULL, "values to make outputs (addresses)"),
 };
 

@@ -142,7 +142,7 @@ static bool set_node(setting *s, surg_node *n) {
   if (overload && (s->computes = true, surg_node_set_overload(n, overload)) != SURG_OK)
     return false;
   if (!set_metadata(s, n, put_node)) return false;
-  if (domains_takes(n, text, sizeof text)) return true;
+  if (!s->computes || domains_takes(n, text, sizeof text)) return true;
   surg_pass_fail(s->p, n, text);
   return false;
 }
