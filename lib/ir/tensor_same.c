@@ -119,8 +119,10 @@ static surg_status same_pieces(reader *x, reader *y, bool *same) {
 /* Whether both tensors refer to the same bytes of a file. */
 static bool one_place(const surg_tensor *a, const surg_tensor *b) {
   if (a == b) return true;
-  if (a->model != b->model || a->view != b->view || a->data.off != b->data.off) return false;
-  return a->view == SURG__VIEW_RAW || (a->view == SURG__VIEW_EXTERNAL && a->file == b->file);
+  if (a->view != b->view || a->data.off != b->data.off) return false;
+  if (a->view == SURG__VIEW_RAW) return a->model == b->model;
+  return a->view == SURG__VIEW_EXTERNAL && a->file->dev == b->file->dev &&
+         a->file->ino == b->file->ino;
 }
 
 surg_status surg_tensor_same(const surg_tensor *a, const surg_tensor *b, bool *same) {

@@ -154,7 +154,7 @@ static void put_file(surg__rope *r, surg__buf *b, const item *items, size_t n) {
     put_entry(b, items[i].w, &off);
   }
   surg__buf_putc(b, '}');
-  while (b->n % 8) surg__buf_putc(b, ' '); /* the elements are aligned, too */
+  while (!b->failed && b->n % 8) surg__buf_putc(b, ' '); /* the elements are aligned, too */
   for (unsigned i = 0; i < 8; i++) head[i] = (uint8_t)((uint64_t)b->n >> (8 * i));
   surg__rope_bytes(r, head, sizeof head);
   if (!b->failed) surg__rope_borrow(r, b->p, b->n);

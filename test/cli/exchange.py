@@ -221,6 +221,31 @@ class Exchange(Case):
             self.assertIn(r.returncode, (0, 1, 3, 4), (k, r.stderr))
         self.assertEqual(self.run_tool('weights', '--export', 'h.npz').returncode, 2)
 
+    def test_memory_limit(self):
+        """Running out of memory at any place ends in an error, with nothing written."""
+        self.write('a.onnx', rich())
+        self.run_tool('data', '--attributes', 'a.onnx', 'b.onnx')
+        self.run_tool('weights', '--skip', '--export', 'w.safetensors', 'a.onnx')
+        self.run_tool('weights', '--skip', '--compress', '--export', 'w.npz', 'a.onnx')
+        self.run_tool('strip', 'a.onnx', 's.onnx')
+        for args in (['data', '--shard', '8KiB', 'a.onnx', 'o.onnx'], ['data', '--embed', 'b.onnx', 'o.onnx'],
+                     ['weights', '--skip', '--export', 'o.safetensors', 'a.onnx'],
+                     ['weights', '--skip', '--compress', '--export', 'o.npz', 'a.onnx'],
+                     ['weights', '--import', 'w.safetensors', '--link', 'a.onnx', 'o.onnx'],
+                     ['weights', '--import', 'w.npz', 'a.onnx', 'o.onnx'], ['strip', 'a.onnx', 'o.onnx'],
+                     ['restore', '--draw', 's.onnx', 'o.onnx']):
+            before, codes = sorted(os.listdir('.')), set()
+            for limit in [*range(50000, 84000, 1499), 8 << 20]:
+                r = self.run_tool(args[0], '--max-memory', str(limit), *args[1:])
+                self.assertIn(r.returncode, (0, 4), (args, limit, r.stderr))
+                if r.returncode:
+                    self.assertEqual(sorted(os.listdir('.')), before, (args, limit))
+                else:
+                    for name in set(os.listdir('.')) - set(before):
+                        os.remove(name)
+                codes.add(r.returncode)
+            self.assertEqual(codes, {0, 4}, args)
+
     def test_sparse_file(self):
         """10 GB of weights: linked without reading them."""
         n = 5 << 28
