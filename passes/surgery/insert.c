@@ -126,6 +126,7 @@ static surg_pass_result insert_text(surg_pass_ctx *p, surg_value *v, surg_node *
   const surg_type *before_type = surg_value_type(v);
   surg_pass_result result = SURG_PASS_FAILED;
   const size_t names = f ? fragment_names(f) : 0;
+  if (f && !names) surg_pass_usage(p, "text: it defines no value");
   if (names && names_free(p, f, g)) {
     surg_node *before = fragment_place(f, g, v);
     surg_node *n = surg_graph_add_node(g, before, "", "Identity", 1);

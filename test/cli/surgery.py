@@ -3,6 +3,7 @@
 """What options of a run do, what it reports, and `reduce`. surgery.py PROGRAM"""
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -34,6 +35,22 @@ class Runs(Case):
         self.ok('--pass-file', 'p.txt', 'cnn.onnx', 'a.onnx')
         self.ok('--pass', 'fold,prune', 'cnn.onnx', 'b.onnx')
         self.assertEqual(self.read('a.onnx'), self.read('b.onnx'))
+
+    def test_there_and_back(self):
+        """What is set or renamed back is the same file, byte for byte."""
+        self.write('m.onnx', common.model_bytes())
+        before = self.read('m.onnx')
+        there = ('rename --prefix zz/', 'set --node a --name new', 'set --node op=Neg --op Abs',
+                 'set --value y --doc text', 'set --producer me', 'reorder --outputs y',
+                 'swap --of y.input[0],y.input[1]')
+        back = ('rename --match ^zz/ --by ""', 'set --node new --name ""', 'set --node op=Abs --op Neg',
+                'set --value y --doc ""', 'set --producer ""', 'reorder --outputs y',
+                'swap --of y.input[0],y.input[1]')
+        for forth, again in zip(there, back):
+            with self.subTest(edit=forth):
+                self.ok(*shlex.split(forth), '--quiet', 'm.onnx', 'a.onnx')
+                self.ok(*shlex.split(again), '--quiet', 'a.onnx', 'b.onnx')
+                self.assertEqual(self.read('b.onnx'), before)
 
     def test_many_domains_without_import(self):
         nodes = ''.join('  y%d = d%d.Foo (x)\n' % (i, i) for i in range(1003))
