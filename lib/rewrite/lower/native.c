@@ -48,6 +48,7 @@ static const surg__native *const tables[] = {
     surg__natives_packed,
     surg__natives_heads,
     surg__natives_fused,
+    surg__natives_box,
     surg__natives_qlinear,
     surg__natives_blocks,
     surg__natives_norms,

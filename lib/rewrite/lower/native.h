@@ -25,6 +25,7 @@ extern const surg__native surg__natives_pool[];
 extern const surg__native surg__natives_packed[];
 extern const surg__native surg__natives_heads[];
 extern const surg__native surg__natives_fused[];
+extern const surg__native surg__natives_box[];
 extern const surg__native surg__natives_qlinear[];
 extern const surg__native surg__natives_blocks[];
 extern const surg__native surg__natives_norms[];

@@ -2,6 +2,7 @@
 /* Quantized operators of com.microsoft in float: operands are dequantized, and the result is
  * quantized. Sums of products of bytes are computed as integers. Scales and zero points of one
  * element may have any rank. */
+#include "base/counted.h"
 #include "rewrite/lower/native.h"
 
 static bool is_byte(int dtype) {
@@ -420,12 +421,26 @@ static surg_status quantize(surg__builder *b) {
   return b->status;
 }
 
+/* Whether all numbers of a constant are 0. */
+static bool is_zero(surg__builder *b, const surg__built *x) {
+  const surg_tensor *t = surg_value_constant(x->v);
+  uint64_t n;
+  if (!t || !surg__built_count(x, SURG_LIMIT_EMIT_CONSTANT, &n)) return false;
+  int64_t *v = surg__arena_array(b->m->arena, (size_t)n + 1, sizeof *v);
+  if (!v || surg__read_ints(t, v, (size_t)n) != (int64_t)n) return false;
+  while (n > 0 && v[n - 1] == 0) n--;
+  return n == 0;
+}
+
 /* y = DequantizeLinear <axis> (x, s, z): (x - z) * s */
 static surg_status dequantize(surg__builder *b) {
   steps s = {.axis = 0};
-  if (!read_steps(b, &s, true) ||
-      surg__b_bad(b, s.code == SURG_INT32 && s.zero.v, "32-bit integers with a zero point"))
-    return SURG_EUNSUPPORTED;
+  if (!read_steps(b, &s, true)) return SURG_EUNSUPPORTED;
+  if (s.code == SURG_INT32 && s.zero.v) {
+    if (surg__b_bad(b, !is_zero(b, &s.zero), "32-bit integers with a zero point that may not be 0"))
+      return SURG_EUNSUPPORTED;
+    s.zero.v = NULL;
+  }
   if (is_standard(b, &s, "DequantizeLinear", true)) return as_standard(b, &s, "DequantizeLinear");
   surg__built y = surg__built_cast(b, s.x, SURG_INT32);
   if (s.zero.v)
