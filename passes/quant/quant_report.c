@@ -72,13 +72,23 @@ static void weight_line(quant *c, const quant_weight *w) {
   surg_pass_note(c->p, NULL, line);
 }
 
-static void reason_lines(quant *c) {
+/* Whether another model or another option would let the product be quantized. */
+static bool curable(quant_why why) {
+  return why == QUANT_OPSET || why == QUANT_IR || why == QUANT_TARGET || why == QUANT_FORM ||
+         why == QUANT_CALLER || why == QUANT_ABSENT;
+}
+
+/* `none`: nothing was quantized, so that what could be is a request that was not done. */
+static void reason_lines(quant *c, bool none) {
   char line[QUANT_TEXT];
   for (size_t w = QUANT_FREE + 1; w < QUANT_WHYS; w++) {
     if (!c->left[w]) continue;
     snprintf(line, sizeof line, "%llu product%s stay%s: %s", (unsigned long long)c->left[w],
              c->left[w] == 1 ? "" : "s", c->left[w] == 1 ? "s" : "", reasons[w]);
-    surg_pass_note(c->p, NULL, line);
+    if (none && curable((quant_why)w))
+      surg_pass_left(c->p, NULL, line);
+    else
+      surg_pass_note(c->p, NULL, line);
   }
 }
 
@@ -106,7 +116,7 @@ void quant_report(quant *c) {
            (unsigned long long)c->nodes, c->nodes == 1 ? "" : "s", (unsigned long long)after,
            (unsigned long long)before);
   surg_pass_note(c->p, NULL, line);
-  reason_lines(c);
+  reason_lines(c, !made && !c->nodes && !c->values);
   for (uint32_t i = 0; i < c->n_weights; i++) weight_line(c, &c->weights[i]);
   surg_pass_count(c->p, "weights quantized", made);
   surg_pass_count(c->p, "weights that stay", stay);
