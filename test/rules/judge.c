@@ -185,9 +185,8 @@ static void *elements(surg__arena *arena, const item *it, dice *d, unsigned set)
   if (!data) return NULL;
   for (uint64_t i = 0; i < it->count; i++) {
     if (surg__is_real(it->dtype)) {
-      surg__store_f64(it->dtype, data, i,
-                      it->fixed ? it->reals[i]
-                                : limited(it, draw_real(d, set, it->range, it->dtype)));
+      const double x = it->fixed ? it->reals[i] : draw_real(d, set, it->range, it->dtype);
+      surg__store_f64(it->dtype, data, i, limited(it, x));
     } else if (it->dtype == SURG_STRING) {
       static const char *const words[] = {"", "a", "bc", "B", "a b"};
       const char *s = words[roll(d, SURG_COUNT(words))];
