@@ -87,6 +87,10 @@ static bool const_arg(surg__rparse *p, surg__rarg *a) {
   if (p->in_match) {
     surg__num v;
     uint64_t bits;
+    if (!surg__lex_at_number(p->t))
+      return surg__lex_error(p->t, NULL,
+                             "expected a name before `,` or `)`, or a number; a node inside is a "
+                             "statement of its own: t = Conv (x, w)");
     if (!surg__lex_number(p->t, &v) || !surg__num_double(p->t, &v, &bits)) return false;
     memcpy(&a->number, &bits, sizeof bits);
     return true;
