@@ -104,7 +104,8 @@ static surg_status gather_blocks(surg__builder *b) {
   }
   surg__built s =
       surg__built_cast(b, surg__built_gather(b, q.scales, q.indices, q.axis), SURG_FLOAT);
-  x = surg__built_binary(b, "Mul", surg__built_cast(b, x, SURG_FLOAT), spread(&q, s, over));
+  s = spread(&q, s, over);
+  x = surg__built_binary(b, "Mul", surg__built_cast(b, x, SURG_FLOAT), s);
   surg__built_result(b, "y", surg__built_cast(b, x, q.scales.dtype));
   return b->status;
 }

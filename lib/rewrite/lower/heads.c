@@ -391,8 +391,10 @@ static surg_status attend_projected(projected *p, surg__built all, const mask *m
   const surg__built v =
       surg__built_slice(b, all, 2, surg__bdim_fixed(value), surg__bdim_fixed(all.d[2].n));
   h->q = surg__heads_apart(b, q, h->count);
-  h->k = after(b, past_part(p, 0), surg__heads_apart(b, k, h->count));
-  h->v = after(b, past_part(p, 1), surg__heads_apart(b, v, h->count));
+  h->k = surg__heads_apart(b, k, h->count);
+  h->k = after(b, past_part(p, 0), h->k);
+  h->v = surg__heads_apart(b, v, h->count);
+  h->v = after(b, past_part(p, 1), h->v);
   h->v.d[2] = h->k.d[2];
   if (surg__b_get(b, "present")) {
     const surg__built keys = surg__built_unsqueeze(b, h->k, 0);

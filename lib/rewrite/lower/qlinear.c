@@ -332,7 +332,8 @@ static surg_status gemm_in_integers(surg__builder *b) {
   w = turned(b, w, surg_node_int(n, "transB", 0));
   surg__built y = sums(b, a.v, &a, w, one_of(b, "az"), bz, a.dtype);
   if (c.v) y = surg__built_binary(b, "Add", y, c);
-  surg__built step = surg__built_binary(b, "Mul", as_vector(b, as), as_vector(b, bs));
+  bs = as_vector(b, bs);
+  surg__built step = surg__built_binary(b, "Mul", as_vector(b, as), bs);
   const double alpha = surg_node_float(n, "alpha", 1);
   if (alpha < 1 || alpha > 1) step = surg__built_number(b, "Mul", step, alpha);
   y = surg__built_binary(b, "Mul", surg__built_cast(b, y, SURG_FLOAT), step);

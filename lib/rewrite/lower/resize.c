@@ -471,8 +471,10 @@ static surg__built by_all(resize *r, const axis *a, uint32_t at, surg_value *x, 
   surg_value *reach = op2(r, "Div", num(r, r->is.mode == SURG__RZ_LINEAR ? 1 : 2), squeeze);
   reach = surg__b_unary(b, "Ceil", reach);
   surg_value *count = op2(r, "Add", a->in, op2(r, "Add", reach, reach));
-  if (!surg__bdim_filled(&data.d[at])) /* an empty axis has no neighbours */
-    count = choose(r, with(r, "Greater", a->in, 0), count, num(r, 0));
+  if (!surg__bdim_filled(&data.d[at])) { /* an empty axis has no neighbours */
+    surg_value *none = num(r, 0);
+    count = choose(r, with(r, "Greater", a->in, 0), count, none);
+  }
   surg__bdim n = surg__bdim_of(surg__b_cast(b, count, SURG_INT64));
   surg_value *from_zero = real(r, surg__built_range(b, n, SURG_INT64).v);
   surg_value *place = op2(r, "Sub", from_zero, reach);

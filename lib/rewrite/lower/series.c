@@ -225,7 +225,8 @@ static val dft_chosen(surg__builder *b, val x, const surg_type *t, const dft *fo
     ends[k] = all;
   }
   const int64_t column[2] = {(int64_t)n, 1}, table[2] = {(int64_t)n, (int64_t)rank};
-  val at = surg__bint_wrap(b, surg__bint_wide(b, surg__b_single(b, a)), int64(b, (int64_t)rank));
+  val ranks = int64(b, (int64_t)rank);
+  val at = surg__bint_wrap(b, surg__bint_wide(b, surg__b_single(b, a)), ranks);
   at = sub(b, at, int64(b, (int64_t)from));
   val together = concat(b, parts, n_parts, 0),
       first = gather(b, int64s(b, starts, column, 2), at, 0);

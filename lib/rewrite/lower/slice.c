@@ -286,8 +286,10 @@ static surg_status split_to_slices(surg__builder *b) {
 /* A part with constant bounds; before opset 10 they are attributes of Slice. */
 static surg_value *part_between(surg__builder *b, surg_value *x, int64_t axis, int64_t lo,
                                 int64_t hi) {
-  if (b->m->opset >= 10)
-    return part_of(b, x, axis, surg__b_ints(b, &lo, 1), surg__b_ints(b, &hi, 1));
+  if (b->m->opset >= 10) {
+    surg_value *end = surg__b_ints(b, &hi, 1);
+    return part_of(b, x, axis, surg__b_ints(b, &lo, 1), end);
+  }
   surg_value *v = surg__b_unary(b, "Slice", x);
   surg_node *n = b->status ? NULL : surg_value_producer(v, NULL);
   if (n) b->status = surg_node_set_ints(n, "axes", &axis, 1);
