@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Replaces operators by equivalent ones: the named ones, by all rules of the groups substitute,
  * opset and user whose result does not contain the operator. `decompose` does it for all operators
- * that the standard defines by a function body. A domain stands for all of its operators, and
- * `foreign` for all that the standard does not define.
+ * that the standard defines by a function body. A domain means all of its operators, `foreign`
+ * all operators that the standard does not define.
  *
  *   before: (x) => (y) { y = HardSwish (x) }
  *   after:  (x) => (y) { t = Add (x, 3)   c = Clip (t, 0, 6)   d = Div (c, 6)   y = Mul (x, d) }

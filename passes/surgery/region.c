@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaces what lies between values: the values of `to` are computed anew, by nodes given as text
- * or by one node of an operator or function, and nodes that only computed the old ones are removed.
+/* Replaces what lies between values: nodes given as text, or one node of an operator or function,
+ * compute the values of `to` instead; nodes that only the old ones needed are removed.
  * The values keep their names and consumers.
  *
  *   before: (x) => (y) { a = Abs (x)   b = Sqrt (a)   y = Neg (b) }
