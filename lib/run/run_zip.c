@@ -5,6 +5,7 @@
 
 #include "base/diag.h"
 #include "base/inflate.h"
+#include "base/zip.h"
 #include "run/run.h"
 
 enum {
@@ -35,10 +36,6 @@ typedef struct member {
   uint64_t packed, size, at;
 } member;
 
-static unsigned le16(const uint8_t *p) {
-  return (unsigned)(p[0] | p[1] << 8);
-}
-
 static surg_status bad(const zip *z, const char *why) {
   return surg__error(z->ctx, SURG_EINVALID, z->path, "%s", why);
 }
@@ -54,7 +51,7 @@ static bool find_directory(const zip *z, uint64_t *at, uint64_t *count) {
   size_t end = z->n - END_SIZE;
   while (surg__le32(z->p + end) != END_MARK) /* a comment may follow it */
     if (end-- == lowest) return false;
-  *count = le16(z->p + end + 10);
+  *count = surg__zip_le16(z->p + end + 10);
   *at = surg__le32(z->p + end + 16);
   if (end < WIDE_LOCATOR_SIZE) return true;
   const uint8_t *locator = z->p + end - WIDE_LOCATOR_SIZE;
@@ -67,40 +64,24 @@ static bool find_directory(const zip *z, uint64_t *at, uint64_t *count) {
   return true;
 }
 
-/* Reads 64-bit sizes from the zip64 extra field, which contains in this order those that do not
- * fit 32 bits. */
-static bool read_wide(const uint8_t *extra, size_t n, member *m) {
-  uint64_t *const wide[] = {&m->size, &m->packed, &m->at};
-  while (n >= 4) {
-    const size_t size = le16(extra + 2);
-    if (size > n - 4) return false;
-    const uint8_t *p = extra + 4;
-    size_t left = le16(extra) == 1 ? size : 0;
-    for (size_t i = 0; i < SURG_COUNT(wide) && left >= 8; i++) {
-      if (*wide[i] != UINT32_MAX) continue;
-      *wide[i] = surg__le64(p);
-      p += 8;
-      left -= 8;
-    }
-    extra += 4 + size;
-    n -= 4 + size;
-  }
-  return true;
-}
-
 /* Reads the entry at *at and advances *at. */
 static bool read_entry(const zip *z, uint64_t *at, member *m) {
   if (*at > z->n || z->n - *at < ENTRY_SIZE) return false;
   const uint8_t *p = z->p + *at;
-  const size_t name = le16(p + 28), extra = le16(p + 30), comment = le16(p + 32);
+  const size_t name = surg__zip_le16(p + 28), extra = surg__zip_le16(p + 30),
+               comment = surg__zip_le16(p + 32);
   if (surg__le32(p) != ENTRY_MARK || z->n - *at - ENTRY_SIZE < name + extra + comment ||
       name >= sizeof m->name)
     return false;
-  *m = (member){.method = le16(p + 10), .flags = le16(p + 8), .packed = surg__le32(p + 20),
-                .size = surg__le32(p + 24), .at = surg__le32(p + 42)};
+  *m = (member){.method = surg__zip_le16(p + 10),
+                .flags = surg__zip_le16(p + 8),
+                .packed = surg__le32(p + 20),
+                .size = surg__le32(p + 24),
+                .at = surg__le32(p + 42)};
   memcpy(m->name, p + ENTRY_SIZE, name);
   *at += ENTRY_SIZE + name + extra + comment;
-  return read_wide(p + ENTRY_SIZE + name, extra, m);
+  return surg__zip_wide(p + ENTRY_SIZE + name, extra,
+                        (uint64_t *const[]){&m->size, &m->packed, &m->at});
 }
 
 /* The bytes of a member; NULL: not within the file. */
@@ -108,7 +89,7 @@ static const uint8_t *bytes_of(const zip *z, const member *m) {
   if (m->at > z->n || z->n - m->at < MEMBER_SIZE) return NULL;
   const uint8_t *p = z->p + m->at;
   if (surg__le32(p) != MEMBER_MARK) return NULL;
-  const uint64_t start = m->at + MEMBER_SIZE + le16(p + 26) + le16(p + 28);
+  const uint64_t start = m->at + MEMBER_SIZE + surg__zip_le16(p + 26) + surg__zip_le16(p + 28);
   if (start > z->n || z->n - start < m->packed) return NULL;
   return z->p + start;
 }

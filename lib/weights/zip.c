@@ -4,6 +4,7 @@
 #include <zlib.h>
 
 #include "base/dtype.h"
+#include "base/zip.h"
 #include "weights/weights.h"
 
 enum {
@@ -30,10 +31,6 @@ typedef struct directory {
   uint64_t count;
 } directory;
 
-static unsigned le16(const uint8_t *p) {
-  return (unsigned)(p[0] | p[1] << 8);
-}
-
 static surg_status broken(const surg__storage *f) {
   return surg__storage_bad(f, "is not a valid .npz file");
 }
@@ -49,7 +46,7 @@ static surg_status find_directory(const surg__storage *f, const uint8_t *tail, s
   size_t end = n - END_SIZE;
   while (surg__le32(tail + end) != END_MARK) /* a comment may follow it */
     if (end-- == 0) return broken(f);
-  *count = le16(tail + end + 10);
+  *count = surg__zip_le16(tail + end + 10);
   *size = surg__le32(tail + end + 12);
   *at = surg__le32(tail + end + 16);
   if (end < WIDE_LOCATOR_SIZE) return SURG_OK;
@@ -83,27 +80,6 @@ static surg_status read_directory(const surg__storage *f, directory *d) {
   d->p = surg__alloc(f->ctx, d->n + 1);
   if (!d->p) return surg__oom(f->ctx, f->path);
   return surg__storage_read(f, at, d->p, d->n);
-}
-
-/* Reads 64-bit sizes from the zip64 extra field, which contains in this order those that do not
- * fit 32 bits. */
-static bool read_wide(const uint8_t *extra, size_t n, surg__stored *e) {
-  uint64_t *const wide[] = {&e->size, &e->bytes, &e->member};
-  while (n >= 4) {
-    const size_t size = le16(extra + 2);
-    if (size > n - 4) return false;
-    const uint8_t *p = extra + 4;
-    size_t left = le16(extra) == 1 ? size : 0;
-    for (size_t i = 0; i < SURG_COUNT(wide) && left >= 8; i++) {
-      if (*wide[i] != UINT32_MAX) continue;
-      *wide[i] = surg__le64(p);
-      p += 8;
-      left -= 8;
-    }
-    extra += 4 + size;
-    n -= 4 + size;
-  }
-  return true;
 }
 
 /* Inflates up to `room` bytes of a member. *got: bytes that were produced. */
@@ -166,14 +142,14 @@ static surg_status locate(const surg__storage *f, surg__stored *e) {
   if (e->member > f->size || f->size - e->member < sizeof head) return broken(f);
   const surg_status s = surg__storage_read(f, e->member, head, sizeof head);
   if (s != SURG_OK) return s;
-  e->off = e->member + sizeof head + le16(head + 26) + le16(head + 28);
+  e->off = e->member + sizeof head + surg__zip_le16(head + 26) + surg__zip_le16(head + 28);
   if (surg__le32(head) != MEMBER_MARK || e->off > f->size || e->bytes > f->size - e->off)
     return broken(f);
   return SURG_OK;
 }
 
 static surg_status read_entry(surg__storage *f, const uint8_t *p, size_t name, size_t extra) {
-  const unsigned method = le16(p + 10), flags = le16(p + 8);
+  const unsigned method = surg__zip_le16(p + 10), flags = surg__zip_le16(p + 8);
   surg__stored e = {.bytes = surg__le32(p + 20),
                     .size = surg__le32(p + 24),
                     .member = surg__le32(p + 42),
@@ -182,7 +158,9 @@ static surg_status read_entry(surg__storage *f, const uint8_t *p, size_t name, s
   const size_t cut = name > 4 && memcmp(text + name - 4, ".npy", 4) == 0 ? name - 4 : name;
   e.name = surg__arena_strn(&f->arena, text, cut);
   if (!e.name) return surg__oom(f->ctx, f->path);
-  if (!read_wide(p + ENTRY_SIZE + name, extra, &e)) return broken(f);
+  if (!surg__zip_wide(p + ENTRY_SIZE + name, extra,
+                      (uint64_t *const[]){&e.size, &e.bytes, &e.member}))
+    return broken(f);
   if (flags & 1) return bad_member(f, e.name, "is encrypted");
   if (method != METHOD_STORED && method != METHOD_DEFLATED)
     return bad_member(f, e.name, "is compressed in a way that is not read here");
@@ -203,7 +181,8 @@ surg_status surg__npz_list(surg__storage *f) {
       s = broken(f);
       break;
     }
-    const size_t name = le16(p + 28), extra = le16(p + 30), comment = le16(p + 32);
+    const size_t name = surg__zip_le16(p + 28), extra = surg__zip_le16(p + 30),
+                 comment = surg__zip_le16(p + 32);
     if (d.n - at - ENTRY_SIZE < name + extra + comment)
       s = broken(f);
     else
