@@ -3,10 +3,12 @@
  * FusedGemm, FusedMatMul, TransposeMatMul and FusedMatMulActivation. */
 #include "rewrite/lower/native.h"
 
-/* An activation with up to two numbers that are used. */
+/* An activation, and how it uses its numbers. */
 typedef struct activation {
   const char *op; /* NULL: none */
   float alpha, beta;
+  unsigned numbers; /* attributes that they become: alpha, then beta */
+  bool bounds;      /* both are required, and are the bounds of Clip */
 } activation;
 
 static bool is_word(surg_str s, const char *word) {
@@ -17,12 +19,12 @@ static bool is_word(surg_str s, const char *word) {
  * its bounds. */
 static bool read_activation(surg__builder *b, int dtype, const float *given, size_t n,
                             activation *a) {
-  static const activation known[] = {{"Relu", 0, 0},
-                                     {"Tanh", 0, 0},
-                                     {"Sigmoid", 0, 0},
-                                     {"LeakyRelu", 0.01f, 0},
-                                     {"HardSigmoid", 0.2f, 0.5f},
-                                     {"Clip", 0, 0}};
+  static const activation known[] = {{.op = "Relu"},
+                                     {.op = "Tanh"},
+                                     {.op = "Sigmoid"},
+                                     {"LeakyRelu", 0.01f, 0, 1, false},
+                                     {"HardSigmoid", 0.2f, 0.5f, 2, false},
+                                     {.op = "Clip", .bounds = true}};
   const surg_str word = surg_node_string(surg__b_matched(b), "activation", "");
   *a = (activation){0};
   if (word.n == 0) return true;
@@ -34,7 +36,7 @@ static bool read_activation(surg__builder *b, int dtype, const float *given, siz
       return false;
     if (n > 0) a->alpha = given[0];
     if (n > 1) a->beta = given[1];
-    return !surg__b_bad(b, n < 2 && is_word(word, "Clip"), "Clip without its bounds");
+    return !surg__b_bad(b, n < 2 && a->bounds, "Clip without its bounds");
   }
   return !surg__b_bad(b, true, "the activation is unknown");
 }
@@ -54,11 +56,10 @@ static surg_value *clipped(surg__builder *b, surg_value *x, int dtype, const act
 
 static surg_value *activated(surg__builder *b, surg_value *x, int dtype, const activation *a) {
   if (!a->op) return x;
-  if (strcmp(a->op, "Clip") == 0) return clipped(b, x, dtype, a);
+  if (a->bounds) return clipped(b, x, dtype, a);
   surg_value *y = surg__b_unary(b, a->op, x);
-  const bool hard = strcmp(a->op, "HardSigmoid") == 0;
-  if (hard || strcmp(a->op, "LeakyRelu") == 0) surg__b_set_float(b, y, "alpha", a->alpha);
-  if (hard) surg__b_set_float(b, y, "beta", a->beta);
+  if (a->numbers > 0) surg__b_set_float(b, y, "alpha", a->alpha);
+  if (a->numbers > 1) surg__b_set_float(b, y, "beta", a->beta);
   return y;
 }
 
