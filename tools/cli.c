@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
-#include "base/os_program.h"
+#include "base/os/os.h"
+#include "base/os/program.h"
 
 int cli_worse(int a, int b) {
   if (a == EXIT_UNKNOWN) return b == EXIT_DONE ? a : b;

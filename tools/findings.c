@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
+#include "base/os/os.h"
 
 /* Reads all of standard input or a pipe, which cannot be read twice. Returns NULL after printing
  * an error. */

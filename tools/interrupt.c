@@ -2,7 +2,7 @@
 /* Ctrl-C handling for commands that run programs of the user. */
 #include <signal.h>
 
-#include "base/os_program.h"
+#include "base/os/program.h"
 #include "cli.h"
 
 static volatile sig_atomic_t interrupted;

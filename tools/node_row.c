@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os_program.h"
+#include "base/os/program.h"
 
 #define LIST_SHOWN 8   /* elements of a list attribute */
 #define TEXT_SHOWN 24u /* bytes of a string attribute */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
-#include "base/os_program.h"
+#include "base/os/os.h"
+#include "base/os/program.h"
 #include "surgery.h"
 
 #define STACK_PER_LEVEL (64u << 10) /* bytes of stack per nesting level of graphs */

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "base/os_program.h"
+#include "base/os/program.h"
 
 #include "cli.h"
 

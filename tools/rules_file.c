@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os.h"
+#include "base/os/os.h"
 #include "cli.h"
 
 int cli_read_text(const char *path, size_t most, char **text, size_t *n) {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os_program.h"
+#include "base/os/program.h"
 
 #include "surgery.h"
 

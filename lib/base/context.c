@@ -9,8 +9,8 @@
 #include <xxhash.h>
 
 #include "base/dtype.h"
-#include "base/os.h"
-#include "base/os_dl.h"
+#include "base/os/os.h"
+#include "base/os/dl.h"
 #include "base/taught.h"
 
 /* Lets Jansson choose its hash seed once, before two threads do so at the same time. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/diag.h"
-#include "base/os.h"
+#include "base/os/os.h"
 
 surg_status surg__read_text(surg_context *ctx, const char *path, size_t most, char **text,
                             size_t *n) {

@@ -6,7 +6,7 @@
 #ifdef SURG_FAULT_INJECTION
 #include "base/fault.h"
 #endif
-#include "base/os.h"
+#include "base/os/os.h"
 
 /* Each block has its size before it, so that freeing subtracts what was counted. */
 typedef union header {

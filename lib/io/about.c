@@ -3,7 +3,7 @@
  * for; and writes them. */
 #include "ir/about.h"
 
-#include "io/save.h"
+#include "io/save/save.h"
 
 /* Interns the bytes of a field; NULL: out of memory, or they cannot be read. */
 static const char *text_of(surg_model *m, surg__span at) {

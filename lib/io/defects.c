@@ -3,7 +3,7 @@
  * and rejects a model with open ones. */
 #include <stdio.h>
 
-#include "io/load.h"
+#include "io/load/load.h"
 
 const char *surg__defect_place(surg_model *m, surg__defect *d) {
   if (d->where || d->off == SURG__NOWHERE || !m->source) return d->where;

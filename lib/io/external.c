@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/os.h"
+#include "base/os/os.h"
 #include "io/wire.h"
 
 #define LINK_BYTES 4096

@@ -121,7 +121,7 @@ bool surg__external_alike(surg_model *m, const char *location, char *out);
  * message. UINT64_MAX on failure. */
 uint64_t surg__constant_bytes(const surg_graph *g, const char *name, const surg_tensor *t);
 
-/* --- text (text_print.c, text_parse.c): converts between ONNX text and wire bytes, independent
+/* --- text (print.c, parse.c): converts between ONNX text and wire bytes, independent
  * of the IR --- */
 surg_status surg__text_print(surg_context *ctx, const uint8_t *wire, size_t n, bool strict,
                              const char *name, surg__buf *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Applies the rules of loading to a model that was edited: arity and attributes of nodes, imports,
  * types of inputs and outputs. */
-#include "io/load.h"
+#include "io/load/load.h"
 
 static void judge_interface(surg__loader *L, const surg_graph *g) {
   for (size_t i = 0; i < g->n_in; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects the tensors of data files, finds equal ones, and places them. */
-#include "io/save.h"
+#include "io/save/save.h"
 
 /* Default alignment in bytes; large tensors start at pages, so that a runtime can map them. */
 #define ALIGN_SMALL 64u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the data files of a layout. A file that has these bytes already is not written. */
-#include "base/os.h"
-#include "io/save.h"
+#include "base/os/os.h"
+#include "io/save/save.h"
 
 /* The existing data file that has all tensors of file i at their places; NULL: there is none. */
 static const surg__datafile *existing(const surg__layout *l, size_t i) {

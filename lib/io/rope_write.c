@@ -4,7 +4,7 @@
  * offered to the kernel. */
 #include <errno.h>
 
-#include "base/os.h"
+#include "base/os/os.h"
 #include "io/rope.h"
 
 #define BUFFER ((size_t)1 << 20)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes of parts of a model in a file: the number of bytes that saving would write for them, tag
  * and length included, counted on a temporary rope. So the format is implemented only once. */
-#include "io/save.h"
+#include "io/save/save.h"
 
 static surg__saver begin(surg_model *m) {
   surg__saver s = {.m = m, .ctx = m->ctx, .where = surg_model_path(m)};

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/os.h"
+#include "base/os/os.h"
 #include "io/io.h"
 
 #define PAGE_BITS 12u

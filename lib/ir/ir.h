@@ -299,7 +299,7 @@ struct surg_node {
   bool resolved;        /* op, op_class, schema, function are up to date */
   bool types_stale;     /* edited since the types of its outputs were inferred */
   bool erased;
-  bool faulty; /* the load reported an error at this node (lib/io/load.h) */
+  bool faulty; /* the load reported an error at this node (lib/io/load/load.h) */
   bool opaque; /* treated as an operator without schema, since the node is faulty */
   bool queued; /* in the work list of the rule driver */
   bool sheltered; /* result of surg_node_sheltered */

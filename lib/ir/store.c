@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Storage of tensor bytes: the file a model was loaded from, external data files, and computed
  * bytes, in memory or, above a limit, in an unlinked file. All are reference counted. */
-#include "base/os.h"
+#include "base/os/os.h"
 #include "ir/edit.h"
 
 #define PAGE_BITS 12 /* log2 of the page size of surg__source.filled; also in lib/io/source.c */

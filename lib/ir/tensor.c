@@ -5,7 +5,7 @@
 #include "ir/tensor.h"
 
 #include "base/dtype.h"
-#include "base/os.h"
+#include "base/os/os.h"
 
 surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, size_t rank) {
   if (m->status != SURG_OK || rank > UINT32_MAX) return NULL;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/child.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "io/io.h"
 #include "pass/internal.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that a pass calls while it runs. Those that read options are in options.c. */
-#include "base/os.h"
+#include "base/os/os.h"
 #include "ir/ir.h" /* for surg__locate_node and surg_node.kept only */
 #include "pass/internal.h"
 

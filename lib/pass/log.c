@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "pass/internal.h"
 
 #define FLUSH_BYTES 65536u

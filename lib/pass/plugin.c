@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/calling.h"
-#include "base/os.h"
-#include "base/os_dl.h"
+#include "base/os/os.h"
+#include "base/os/dl.h"
 
 #include "pass/internal.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/calling.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "io/io.h"
 #include "pass/internal.h"
 

@@ -4,7 +4,7 @@
 #include <onnxsurg/ops.h>
 #include <stdio.h>
 
-#include "base/os.h"
+#include "base/os/os.h"
 #include "probe/probe.h"
 
 #define OUTPUTS_MAX 16u /* most outputs of a model whose results are written */

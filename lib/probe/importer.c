@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/context.h"
-#include "base/os.h"
+#include "base/os/os.h"
 
 #define ANSWERS_MAX (4u << 20) /* most bytes of output that are read */
 

@@ -6,7 +6,7 @@
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/hush.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "probe/probe.h"
 
 #define BASES_MAX 5u /* most bases of a version beside the first */

@@ -7,7 +7,7 @@
 
 #include "base/diag.h"
 #include "base/hush.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "pass/pass.h"
 
 typedef struct reduction {

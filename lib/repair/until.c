@@ -11,7 +11,7 @@
 
 #include "base/context.h"
 #include "base/diag.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "pass/pass.h"
 
 /* Pipelines that often help when the message is unknown, roughly the smallest change first. */

@@ -2,7 +2,7 @@
 /* Engines and sessions as public objects (onnxsurg/evaluate.h). */
 #include "base/context.h"
 #include "base/diag.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "ir/ir.h"
 #include "run/public.h"
 

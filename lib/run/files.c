@@ -4,7 +4,7 @@
 
 #include "base/context.h"
 #include "base/diag.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "eval/core/message.h"
 #include "run/run.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/context.h"
 #include "base/diag.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "base/sizes.h"
 #include "ir/ir.h"
 #include "run/public.h"

@@ -4,7 +4,7 @@
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/hash.h"
-#include "io/save.h"
+#include "io/save/save.h"
 #include "run/isolate.h"
 
 #define OLDEST_IR 4 /* below it, initializers must be inputs too */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/context.h"
-#include "base/os.h"
-#include "base/os_dl.h"
+#include "base/os/os.h"
+#include "base/os/dl.h"
 #include "ir/ir.h"
 
 #define FATAL 4 /* log level of the runtime: its messages are also returned in a status */

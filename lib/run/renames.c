@@ -11,7 +11,7 @@
 
 #include "base/diag.h"
 #include "base/hash.h"
-#include "base/os.h"
+#include "base/os/os.h"
 
 typedef struct rename {
   char *before, *after;

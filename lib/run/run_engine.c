@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "ir/ir.h"
 
 const char *surg__engine_name(const surg__engine *e) {

@@ -7,7 +7,7 @@
 #include "base/context.h"
 #include "base/diag.h"
 #include "base/dtype.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "eval/core/number.h"
 #include "run/public.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/context.h"
 #include "base/file.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "base/taught.h"
 #include "check/check.h"
 #include "ir/ir.h"

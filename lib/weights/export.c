@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "weights/weights.h"
 
 /* Why the weight cannot be in the file; NULL: it can. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/dtype.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "weights/weights.h"
 
 #define DIMS_SHOWN 8u

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <zlib.h>
 
-#include "base/os.h"
+#include "base/os/os.h"
 #include "weights/weights.h"
 
 #define PIECE ((size_t)1 << 20)

@@ -5,7 +5,7 @@
 
 #include <onnxsurg/weights.h>
 
-#include "io/save.h"
+#include "io/save/save.h"
 #include "run/run.h"
 
 /* An initializer of a model with a name that is unique in it. */

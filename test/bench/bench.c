@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/dtype.h"
-#include "base/os.h"
+#include "base/os/os.h"
 
 #define ENOUGH 0.3 /* seconds; what took longer in all is not repeated again */
 

@@ -139,7 +139,7 @@ class Check(Case):
         self.assertEqual(rules, sorted(rules, key=lambda r: ('EWN'.index(r[0][0]), r[0])))
         self.assertEqual(rules, re.findall(r'^\| ([EWN]\d+) \| ([^|]*[^| ]) \|', doc, re.M))
         used = set()
-        for f in [*source.glob('lib/check/*.c'), *source.glob('lib/io/*.c'),
+        for f in [*source.glob('lib/check/*.c'), *source.glob('lib/io/**/*.c'),
                   *source.glob('lib/target/public.c'), *source.glob('lib/diagnose/*.c'),
                   *source.glob('tools/[cf]*.c')]:
             used |= set(re.findall(r'"([EWN][0-9]{3})"', f.read_text()))

@@ -7,8 +7,8 @@ included, headers of other rooms included. Fails for
 
 - an include edge between rooms that EDGES does not list, and a listed edge that nothing uses;
 - a pass that includes anything but <onnxsurg/...>, system headers and headers of passes/;
-- an include of a header of lib/ or passes/ in tools/, except lib/base/os*.h;
-- an include of a POSIX header, or a call of a POSIX function, outside of lib/base/os*;
+- an include of a header of lib/ or passes/ in tools/, except lib/base/os/*.h;
+- an include of a POSIX header, or a call of a POSIX function, outside of lib/base/os;
 - a public function without a comment above it, past the number in UNDOCUMENTED;
 - a header of include/onnxsurg that is not installed.
 """
@@ -45,7 +45,7 @@ EDGES = {
 # Files of passes/ that are no passes: they fill in a table that the library declares.
 TABLES = {'passes/builtin.c': {'pass/pass.h'}}
 
-# Headers of systems, and functions that some systems lack, all wrapped by lib/base/os*. Three POSIX
+# Headers of systems, and functions that some systems lack, all wrapped by lib/base/os. Three POSIX
 # headers are everywhere that this builds: getopt.h, strings.h and regex.h (doc/installing.md).
 SYSTEM_HEADERS = re.compile(
     r'(unistd|fcntl|dlfcn|poll|pthread|termios|dirent|spawn|pwd|ftw|glob|fnmatch|libgen|sched|'
@@ -78,7 +78,7 @@ def room_of(path):
 
 def resolve(root, path, name):
     """The file that an include in quotes means; None: there is none."""
-    for base in ('lib', os.path.dirname(path)):
+    for base in ('lib', 'tools', os.path.dirname(path)):
         found = os.path.normpath(os.path.join(base, name))
         if os.path.exists(os.path.join(root, found)):
             return found
@@ -86,14 +86,14 @@ def resolve(root, path, name):
 
 
 def of_system(path):
-    return os.path.dirname(path) == 'lib/base' and os.path.basename(path).startswith('os')
+    return os.path.dirname(path) == 'lib/base/os'
 
 
 COMMENT_OR_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
 
 def check_system(root):
-    """The operating system is called in lib/base/os* alone, so that a port is those files."""
+    """The operating system is called in lib/base/os alone, so that a port is those files."""
     faults = []
     for top in ('lib', 'passes', 'tools'):
         for path in sources(root, top):
@@ -104,13 +104,13 @@ def check_system(root):
             for line in text.splitlines():
                 m = INCLUDE.match(line)
                 if m and m.group(1) == '<' and SYSTEM_HEADERS.match(m.group(2)):
-                    faults.append(f'{path}: includes <{m.group(2)}>; call lib/base/os*.h instead')
+                    faults.append(f'{path}: includes <{m.group(2)}>; call lib/base/os/*.h instead')
             code = COMMENT_OR_STRING.sub(lambda m: '\n' * m.group(0).count('\n'), text)
             for i, line in enumerate(code.splitlines(), 1):
                 # A declaration or definition of a function with such a name is no call.
                 m = SYSTEM_CALLS.search(line)
                 if m and not line.startswith('static ') and not defines(code, m.group(1)):
-                    faults.append(f'{path}:{i}: calls {m.group(1)}; call lib/base/os*.h instead')
+                    faults.append(f'{path}:{i}: calls {m.group(1)}; call lib/base/os/*.h instead')
     return faults
 
 
@@ -173,9 +173,9 @@ def check_passes(seen):
 
 def check_tools(seen):
     """The program embeds the library as others do, so all that it does is public."""
-    return [f'{path}: includes "{header}"; tools/ includes <onnxsurg/...>, base/os*.h and tools/'
+    return [f'{path}: includes "{header}"; tools/ includes <onnxsurg/...>, base/os/*.h and tools/'
             for path, headers in sorted(seen.items()) if path.startswith('tools/')
-            for header in sorted(headers) if not header.startswith('base/os')]
+            for header in sorted(headers) if not header.startswith('base/os/')]
 
 
 DECLARATION = re.compile(r'(SURG_FN|SURG_PROC)\(|SURG_EXPORT ')

@@ -6,7 +6,7 @@
 
 #include "base/context.h"
 #include "base/dtype.h"
-#include "base/os.h"
+#include "base/os/os.h"
 #include "eval/core/machine.h"
 #include "ir/ir.h" /* for attributes of functions: see `bind` */
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/os_locale.h"
+#include "base/os/locale.h"
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
 #include "eval/core/piece.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/os_locale.h"
+#include "base/os/locale.h"
 #include "eval/core/kernels.h"
 #include "eval/ml/ml.h"
 #include "eval/core/number.h"

@@ -7,7 +7,7 @@
 
 #include "base/counted.h"
 #include "infer/infer.h"
-#include "io/text_codec.h"
+#include "io/text/codec.h"
 #include "rewrite/lang/rule.h"
 
 static const surg__rvalue unknown = {.kind = SURG__R_UNKNOWN};

@@ -3,7 +3,7 @@
  * -, * / %, unary -, then calls and [index]. */
 #include <stdio.h>
 
-#include "io/text_codec.h"
+#include "io/text/codec.h"
 #include "rewrite/lang/rule.h"
 
 static surg__rexpr *parse_or(surg__rparse *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the text of rules (grammar: doc/rules.md). */
-#include "io/text_codec.h"
+#include "io/text/codec.h"
 #include "rewrite/lang/rule.h"
 
 typedef SURG_VEC(surg__rstmt) stmts;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Table of the emissions in C, for what the rule language cannot express. */
-#include "io/text_codec.h"
+#include "io/text/codec.h"
 #include "rewrite/lower/native.h"
 
 /* y = Constant <...> () becomes an initializer. Old versions of Constant support few element types,

@@ -2,7 +2,7 @@
 /* Substitutions that the rule language cannot express: any number of outputs, optional parts, pads
  * computed from sizes. */
 #include "base/counted.h"
-#include "io/text_codec.h"
+#include "io/text/codec.h"
 #include "rewrite/lower/native.h"
 
 static surg_node *matched(const surg__builder *b) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operating system layer: opening beneath a folder, publishing whole files, exact reads. */
-#include "base/os.h"
+#include "base/os/os.h"
 #include "../unit.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/os.h"
+#include "base/os/os.h"
 #include "../unit.h"
 #include "wire_build.h"
 

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main form of the program: loads models, runs a pipeline, saves the results. */
+#include <errno.h>
+#include <onnxsurg/check.h>
+#include <onnxsurg/info.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os/os.h"
+#include "surgery.h"
+
+#define DEFAULT_PIPELINE "simplify"
+
+static uint64_t file_bytes(const char *path) {
+  surg__stat st;
+  return surg__os_stat(path, &st) == 0 && st.regular ? st.size : 0;
+}
+
+static void print_model(void *user, const char *pass, surg_model *m) {
+  (void)user;
+  cli_progress_clear();
+  char *text = NULL;
+  size_t n = 0;
+  if (surg_model_save_text(m, false, &text, &n) != SURG_OK) return;
+  printf("// after %s\n", pass);
+  fwrite(text, 1, n, stdout);
+  surg_context_free_bytes(surg_model_context(m), text);
+}
+
+static surg_status record(surg_model *m, const surg_pipeline *p) {
+  char *text = NULL;
+  surg_status s = surg_pipeline_text(p, &text);
+  if (s == SURG_OK) s = surg_model_set_metadata(m, "onnxsurg.pipeline", text);
+  if (s == SURG_OK) s = surg_model_set_metadata(m, "onnxsurg.version", surg_version());
+  surg_context_free_bytes(surg_model_context(m), text);
+  return s;
+}
+
+static void show_pass(void *user, const char *pass) {
+  (void)user;
+  cli_progress(pass);
+}
+
+/* Runs the pipeline. A dry run may modify the model itself, because nothing is written. */
+static surg_status run_passes(const surgery *j, surg_model **m, const surg_pipeline *p,
+                              outcome *o) {
+  surg_run_options run = j->run;
+  run.dry_run = false;
+  const surg_status s = surg_pipeline_run(p, m, &run, &o->report);
+  o->run = (surg_run_summary){.size = sizeof o->run};
+  surg_run_get(o->report, &o->run);
+  if (s != SURG_OK || !j->check || o->run.checked) return s;
+  cli_text why = {0};
+  cli_text_printf(&why, "not checked: %s",
+                  *o->run.unchecked    ? o->run.unchecked
+                  : *o->run.silent_why ? o->run.silent_why
+                                       : "the model has nothing to compare");
+  cli_warn(&j->common, surg_model_path(*m), cli_text_of(&why));
+  cli_text_free(&why);
+  return s;
+}
+
+static bool read_interface(const surg_model *m, outcome *o, int side) {
+  return interface_read(m, false, &o->inputs[side]) && interface_read(m, true, &o->outputs[side]);
+}
+
+#define UNDONE_SHOWN 50u
+
+/* Reports requested changes that were not made; true if there are any. */
+static bool tell_undone(surg_context *ctx, const outcome *o) {
+  const surg_run_summary *r = &o->run;
+  for (size_t i = 0; i < r->undone && i < UNDONE_SHOWN; i++) {
+    char *text = NULL;
+    const surg_status s = surg_run_undone(o->report, i, &text);
+    cli_put(stderr, o->in);
+    fprintf(stderr, ": error: not done: %s\n", s == SURG_OK ? text : "?"); /* escaped */
+    surg_context_free_bytes(ctx, text);
+  }
+  if (r->all_undone > UNDONE_SHOWN && r->undone > UNDONE_SHOWN) {
+    cli_put(stderr, o->in);
+    fprintf(stderr, ": error: not done: %llu more (--json lists them)\n",
+            (unsigned long long)(r->all_undone - UNDONE_SHOWN));
+  }
+  return r->all_undone > 0;
+}
+
+/* Processes one model. `out` NULL: write nothing. *undone: a requested change was not made. */
+static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipeline *p,
+                           const char *in, const char *out, bool *undone) {
+  const bool summarized = j->common.json || surgery_tells(j);
+  outcome o = {.in = in, .out = out, .check = j->check, .bytes_before = file_bytes(in)};
+  surg_model *m = NULL;
+  if (!j->common.quiet) cli_progress_start("loading");
+  surg_status s = cli_load_any(ctx, &j->common, in, &m);
+  if (s == SURG_OK && summarized && !cli_stats_of(m, &o.before)) s = SURG_ENOMEM;
+  if (s == SURG_OK && j->check) s = surg_model_require_valid(m);
+  if (s == SURG_OK && j->check) s = surg_model_require_weights(m, "--check");
+  if (s == SURG_OK && !read_interface(m, &o, 0)) s = SURG_ENOMEM;
+  if (s == SURG_OK) s = run_passes(j, &m, p, &o);
+  if (s == SURG_OK) surg_model_note_weights(m);
+  cli_progress("saving");
+  if (s == SURG_OK && j->record) s = record(m, p);
+  if (s == SURG_OK && summarized && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
+  if (s == SURG_OK && !read_interface(m, &o, 1)) s = SURG_ENOMEM;
+  if (s == SURG_OK && out && !j->run.dry_run) s = surg_model_save(m, out, &j->save);
+  cli_progress_stop();
+  if (s == SURG_OK) {
+    if (out && !j->run.dry_run) o.bytes_after = file_bytes(out);
+    surgery_report(j, ctx, &o);
+    *undone = tell_undone(ctx, &o);
+  }
+  if (s != SURG_OK && !surg_context_error(ctx)) {
+    cli_put(stderr, in);
+    fprintf(stderr, ": error: %s\n", surg_status_name(s));
+  }
+  for (int side = 0; side < 2; side++) {
+    interface_free(&o.inputs[side]);
+    interface_free(&o.outputs[side]);
+  }
+  cli_stats_free(&o.before);
+  cli_stats_free(&o.after);
+  surg_run_report_free(o.report);
+  surg_model_free(m);
+  return s;
+}
+
+static char *path_in(const char *dir, const char *in) {
+  const char *base = cli_base_name(in);
+  size_t n = strlen(dir) + strlen(base) + 2;
+  char *path = malloc(n);
+  if (path) snprintf(path, n, "%s/%s", dir, base);
+  return path;
+}
+
+static int operate_all(const surgery *j, surg_context *ctx, const surg_pipeline *p, char **in,
+                       int n, const char *out) {
+  int code = EXIT_DONE;
+  for (int i = 0; i < n; i++) {
+    char *made = j->out_dir ? path_in(j->out_dir, in[i]) : NULL;
+    if (j->out_dir && !made) return cli_no_memory();
+    const char *to = made ? made : j->in_place ? in[i] : out;
+    surg_context_clear_error(ctx);
+    bool undone = false;
+    int c = cli_exit_code(operate(j, ctx, p, in[i], to, &undone));
+    if (c == EXIT_DONE && undone) c = EXIT_MODEL;
+    if (c > code) code = c;
+    free(made);
+  }
+  return code;
+}
+
+static int by_base_name(const void *a, const void *b) {
+  return strcmp(cli_base_name(*(const char *const *)a), cli_base_name(*(const char *const *)b));
+}
+
+/* Checks that no two inputs have the same file name: they would overwrite each other in
+ * --out-dir. */
+static int check_out_dir(const char *dir, char **args, int n) {
+  if (cli_need_folder(dir, "--out-dir", true) != EXIT_DONE) return EXIT_IO;
+  const char **sorted = calloc((size_t)n, sizeof *sorted);
+  if (!sorted) return cli_no_memory();
+  memcpy(sorted, args, (size_t)n * sizeof *sorted);
+  qsort(sorted, (size_t)n, sizeof *sorted, by_base_name);
+  int code = EXIT_DONE;
+  for (int i = 1; i < n && code == EXIT_DONE; i++) {
+    if (by_base_name(&sorted[i - 1], &sorted[i]) != 0) continue;
+    char *name = cli_escaped(cli_base_name(sorted[i]), 120);
+    code = cli_usage("two models would be written to one file of --out-dir: %s", name ? name : "");
+    free(name);
+  }
+  free(sorted);
+  return code;
+}
+
+/* Checks the arguments of -i and --out-dir, which write each IN to an OUT of its own. */
+static int arrange_many(const surgery *j, char **args, int n) {
+  for (int i = 0; i < n; i++) {
+    if (strcmp(args[i], "-") != 0) continue;
+    return cli_usage(j->in_place ? "standard input cannot be written in place"
+                                 : "standard input has no name for --out-dir");
+  }
+  return j->out_dir && !j->run.dry_run ? check_out_dir(j->out_dir, args, n) : EXIT_DONE;
+}
+
+/* Determines the inputs and the output, or reports why the arguments are invalid. */
+static int arrange(const surgery *j, char **args, int n, int *inputs, const char **out) {
+  bool many = j->in_place || j->out_dir;
+  *out = j->outputs.n ? j->outputs.items[0] : NULL;
+  *inputs = n;
+  if (j->in_place && j->out_dir) return cli_usage("-i and --out-dir exclude each other");
+  if (j->outputs.n > 1 || (j->outputs.n && many)) return cli_usage("more than one output given");
+  if (n == 0) return cli_usage("no model given: `onnxsurg IN OUT`");
+  for (int i = 0; i < n; i++)
+    if (!*args[i]) return cli_usage("an empty file name");
+  if (many) return arrange_many(j, args, n);
+  if (!*out && n == 2) {
+    *inputs = 1;
+    *out = args[1];
+  }
+  if (j->run.dry_run) return EXIT_DONE;
+  if (!*out && n == 1) {
+    fprintf(stderr, "onnxsurg: error: no output given: `onnxsurg IN OUT`, or -i to change ");
+    cli_put(stderr, args[0]);
+    fprintf(stderr, " itself\n");
+    return EXIT_USAGE;
+  }
+  if (*inputs > 1) return cli_usage("several models need -i or --out-dir");
+  if (!**out) return cli_usage("an empty file name");
+  if (strcmp(*out, "-") == 0 && (j->common.json || j->print_after.n))
+    return cli_usage("standard output cannot be used for the model and %s",
+                     j->common.json ? "--json" : "--print-after");
+  return cli_check_folder(*out);
+}
+
+static int prepare(surgery *j, surg_context *ctx, surg_pipeline **p) {
+  surg_status s = surg_context_passes(ctx) ? SURG_OK : SURG_ENOMEM;
+  for (size_t i = 0; s == SURG_OK && i < j->rules.n; i++) {
+    const int code = cli_rules_load(ctx, j->rules.items[i]);
+    if (code != EXIT_DONE) return code;
+  }
+  if (s == SURG_OK) s = surg_pipeline_parse(ctx, j->pipeline, j->pipeline_where, p);
+  if (s == SURG_OK) s = surg_pipeline_skip(*p, "--skip-pass", j->skip.items, j->skip.n);
+  if (s != SURG_OK && !surg_context_error(ctx)) return cli_no_memory();
+  return cli_exit_code(s);
+}
+
+static int print_pipeline(surg_context *ctx, const surg_pipeline *p) {
+  char *text = NULL;
+  puts(surg_pipeline_text(p, &text) == SURG_OK ? text : "");
+  surg_context_free_bytes(ctx, text);
+  return cli_flush(EXIT_DONE);
+}
+
+/* Makes the text the pipeline, unless code reports a failure; frees the text. */
+static int set_pipeline(surgery *j, cli_text *b, int code) {
+  char *text = code == EXIT_DONE ? cli_text_give(b) : NULL;
+  if (code == EXIT_DONE && !text) code = cli_no_memory();
+  cli_text_free(b);
+  if (!text) return code;
+  free(j->pipeline_text);
+  j->pipeline = j->pipeline_text = text;
+  return EXIT_DONE;
+}
+
+/* Appends the passes of `--opset` and `--ir` to the pipeline. */
+static int add_moves(surgery *j, surg_context *ctx) {
+  if (!j->opsets.n && !j->ir) return EXIT_DONE;
+  cli_text b = {0};
+  cli_text_puts(&b, j->pipeline ? j->pipeline : j->rules.n ? "rewrite" : "");
+  int code = cli_moves(ctx, &b, j->opsets.items, j->opsets.n, j->ir);
+  code = set_pipeline(j, &b, code);
+  if (code == EXIT_DONE && !j->pipeline_where) j->pipeline_where = "--opset";
+  return code;
+}
+
+/* Prepends the pass that fixes sizes, so that all other passes use the fixed sizes. */
+static int add_sizes(surgery *j, surg_context *ctx) {
+  cli_text b = {0};
+  int code = cli_sizes(ctx, &b, &j->dims, &j->shapes);
+  if (code == EXIT_DONE && !b.n && !b.failed) return code;
+  if (*j->pipeline) cli_text_printf(&b, ",%s", j->pipeline);
+  return set_pipeline(j, &b, code);
+}
+
+/* Collects the --dim arguments that do not fix a size; they are assumptions of the run. */
+static int take_assumptions(surgery *j) {
+  int code = EXIT_DONE;
+  for (size_t i = 0; i < j->dims.n && code == EXIT_DONE; i++)
+    if (!cli_is_size(j->dims.items[i])) code = cli_words_take(&j->assumed, j->dims.items[i]);
+  j->run.dims = j->assumed.items;
+  j->run.n_dims = j->assumed.n;
+  return code;
+}
+
+static int run_job(surgery *j, char **args, int n) {
+  int inputs = 0;
+  const char *out = NULL;
+  int code = j->print_pipeline ? EXIT_DONE : arrange(j, args, n, &inputs, &out);
+  if (code != EXIT_DONE) return code;
+  j->run.keep = j->keep.items;
+  j->run.n_keep = j->keep.n;
+  code = take_assumptions(j);
+  if (code != EXIT_DONE) return code;
+  j->run.ranges = j->ranges.items;
+  j->run.n_ranges = j->ranges.n;
+  j->run.print_after = j->print_after.items;
+  j->run.n_print_after = j->print_after.n;
+  j->run.print = print_model;
+  j->run.progress = show_pass;
+  if (j->check) j->run.check = j->seeds;
+  /* Live values count against the memory limit of a run. */
+  if (j->check && !j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
+  j->run.timeout_ms = j->common.timeout_seconds * 1000;
+  j->run.max_memory = j->common.max_memory;
+  surg_context *ctx = cli_context(&j->common);
+  if (!ctx) return EXIT_LIMIT;
+  surg_pipeline *p = NULL;
+  code = add_moves(j, ctx);
+  if (!j->pipeline) {
+    j->pipeline = j->rules.n ? "rewrite" : DEFAULT_PIPELINE;
+    j->pipeline_where = "preset";
+  }
+  if (code == EXIT_DONE) code = add_sizes(j, ctx);
+  if (code == EXIT_DONE) code = prepare(j, ctx, &p);
+  if (code == EXIT_DONE)
+    code = j->print_pipeline ? print_pipeline(ctx, p) : operate_all(j, ctx, p, args, inputs, out);
+  surg_pipeline_free(p);
+  surg_context_free(ctx);
+  return cli_flush(code);
+}
+
+static int run_form(int argc, char **argv, pass_form *form) {
+  surgery j = {.form = form,
+               .save = {.size = sizeof(surg_save_options)},
+               .run = {.size = sizeof(surg_run_options)},
+               .seeds = 1};
+  int code;
+  if (surgery_options(&j, &argc, argv, &code)) code = run_job(&j, argv + optind, argc - optind);
+  surgery_free(&j);
+  return code;
+}
+
+int cmd_surgery(int argc, char **argv) {
+  return run_form(argc, argv, NULL);
+}
+
+int cmd_pass(int argc, char **argv) {
+  pass_form form;
+  int code = pass_form_open(&form, argc, argv, surgery_table);
+  if (code != EXIT_DONE) return code;
+  code = run_form(argc, argv, &form);
+  pass_form_close(&form);
+  return code;
+}
