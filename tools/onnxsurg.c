@@ -107,6 +107,12 @@ static int run_command(const char *name, int argc, char **argv) {
   return *name && *name != '-' && !strchr(name, '/') ? cmd_pass(argc, argv) : -1;
 }
 
+/* Whether a word that is neither a file nor near a command is meant as a command: it has no
+ * suffix, and a file follows. */
+static bool meant_as_command(int argc, char **argv) {
+  return argc > 2 && !strpbrk(argv[1], "./\\") && surg__os_exists(argv[2]);
+}
+
 /* Handles `help`, and a misspelt command: a first word that is not a file. Returns -1 for
  * neither. */
 static int no_command(int argc, char **argv) {
@@ -120,10 +126,13 @@ static int no_command(int argc, char **argv) {
   }
   const char *near = surg_nearest_name(word, commands, CLI_COUNT(commands), command_at);
   if (!near) near = cmd_pass_nearest(word);
-  if (!near) return -1;
+  if (!near && !meant_as_command(argc, argv)) return -1;
   fprintf(stderr, "onnxsurg: error: no command and no file ");
   cli_put(stderr, word);
-  fprintf(stderr, ": did you mean `onnxsurg %s`?\n", near);
+  if (near)
+    fprintf(stderr, ": did you mean `onnxsurg %s`?\n", near);
+  else
+    fprintf(stderr, " (try `onnxsurg --help`)\n");
   return EXIT_USAGE;
 }
 

@@ -10,15 +10,27 @@ static bool preset_named(const surg_registry *r, const char *word) {
   return surg_registry_find_preset(r, word, &preset) == SURG_OK;
 }
 
-static const char *pass_at(const void *list, size_t i) {
-  return surg_registry_pass(list, i)->name;
+/* The name of pass or preset i: passes first. */
+static const char *name_at(const void *list, size_t i) {
+  const surg_registry *r = list;
+  surg_preset preset = {.size = sizeof preset};
+  const size_t passes = surg_registry_pass_count(r);
+  if (i < passes) return surg_registry_pass(r, i)->name;
+  return surg_registry_preset(r, i - passes, &preset) == SURG_OK ? preset.name : "";
+}
+
+static size_t name_count(const surg_registry *r) {
+  surg_preset preset = {.size = sizeof preset};
+  size_t n = 0;
+  while (surg_registry_preset(r, n, &preset) == SURG_OK) n++;
+  return surg_registry_pass_count(r) + n;
 }
 
 const char *cmd_pass_nearest(const char *word) {
   surg_context *ctx = surg_context_new(NULL);
   const surg_registry *r = ctx ? surg_context_passes(ctx) : NULL;
-  const char *near = r ? surg_nearest_name(word, r, surg_registry_pass_count(r), pass_at) : NULL;
-  surg_context_free(ctx); /* safe: names of built-in passes are static */
+  const char *near = r ? surg_nearest_name(word, r, name_count(r), name_at) : NULL;
+  surg_context_free(ctx); /* safe: built-in names are static */
   return near;
 }
 

@@ -115,8 +115,8 @@ static surg__target *none(surg_context *ctx, const char *name, const split *want
     return NULL;
   }
   near = nearest(ctx, name);
-  surg__error(ctx, SURG_EUSAGE, name, "there is no such target%s%s%s; see onnxsurg targets",
-              near ? "; is it " : "", near ? near : "", near ? "?" : "");
+  surg__error(ctx, SURG_EUSAGE, name, "there is no such target%s%s%s (onnxsurg targets lists all)",
+              near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
   return NULL;
 }
 

@@ -340,8 +340,8 @@ class Runner:
             print('FAIL targets: no acme-npu in\n' + listed)
         (self.folder / 'out.onnx').unlink(missing_ok=True)
         got = self.run('targets', *own, 'acme-np')
-        self.expect('nearest target', got, 2, r'acme-np: error: there is no such target; is it '
-                    r'acme-npu\?; see onnxsurg targets')
+        self.expect('nearest target', got, 2, r'acme-np: error: there is no such target; '
+                    r'did you mean acme-npu\?')
         got = self.run('check', *own, '--targets', 'acme', 'clip.onnxtxt').stdout
         if not re.search(r'(?m)^acme-npu +supported', got):
             self.failed += 1

@@ -95,6 +95,10 @@ class Usage(Case):
 
     def test_misspelt_command(self):
         self.bad(2, r'no command and no file inf: did you mean `onnxsurg info`', 'inf', 'in.onnx')
+        self.bad(2, r'no command and no file simplfy: did you mean `onnxsurg simplify`',
+                 'simplfy', 'in.onnx', 'out.onnx')
+        self.bad(2, r'no command and no file frobnicate \(try `onnxsurg --help`\)',
+                 'frobnicate', 'in.onnx', 'out.onnx')
         self.bad(2, r'did you mean `onnxsurg reduce`', 'redcue', 'in.onnx', 'o')
         # A file of that name is a file.
         self.write('inf', self.read('in.onnx'))
