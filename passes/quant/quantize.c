@@ -54,7 +54,7 @@ static surg_pass_result configure(quant *c) {
                            "weights is int8, uint8, int4, uint4, int16, uint16 or "
                            "float8e4m3fn");
   if (!c->dynamic && !c->fixed && !weights)
-    return surg_pass_usage(c->p, "expected dynamic, static, or weights=TYPE");
+    return surg_pass_usage(c->p, "expected one of dynamic, static and weights=TYPE");
   if (c->dynamic && c->fixed) return surg_pass_usage(c->p, "expected dynamic or static, not both");
   if ((c->dynamic || c->fixed) && weights && c->dtype != SURG_INT8 && c->dtype != SURG_UINT8 &&
       !(c->fixed && c->dtype == SURG_FLOAT8E4M3FN))

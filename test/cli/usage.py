@@ -65,6 +65,11 @@ class Usage(Case):
         self.bad(2, r'option --output needs a value', 'in.onnx', '-o')
         self.clean('in.onnx')
 
+    def test_short_help(self):
+        for words in ([], ['check'], ['simplify'], ['remove-op']):
+            with self.subTest(words):
+                self.assertEqual(self.ok(*words, '-h'), self.ok(*words, '--help'))
+
     def test_each_command_names_its_own_help(self):
         for command in COMMANDS:
             r = self.run_tool(command, '--no-such-option')

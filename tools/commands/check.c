@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/os.h"
 #include "check_target.h"
 #include "findings.h"
 #include "outlook.h"
@@ -216,6 +217,8 @@ int cmd_check(int argc, char **argv) {
   int code;
   const cli_command command = {options, NULL, help, take, &c, &c.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
+  if (c.targets && argc == optind && surg__os_exists(c.targets))
+    return cli_usage("--targets expects all or names of engines: `check --targets all IN`");
   if (optind == argc) return cli_usage("check expects a model: `onnxsurg check IN`");
   if (c.common.json && c.out.form == FORM_SARIF)
     return cli_usage("--json and --sarif are two forms: choose one");
