@@ -232,10 +232,10 @@ static json_t *item_json(const surg_array *a, uint64_t i, uint64_t most) {
 }
 
 json_t *cli_value_json(const char *name, const surg_array *a, uint64_t most) {
-  static const char *const kinds[] = {[SURG_TYPE_UNKNOWN] = "nothing",
-                                      [SURG_TYPE_SEQUENCE] = "sequence",
-                                      [SURG_TYPE_OPTIONAL] = "optional",
-                                      [SURG_TYPE_MAP] = "map"};
+  static const char *const kinds[SURG_TYPE_OPAQUE + 1] = {[SURG_TYPE_UNKNOWN] = "nothing",
+                                                          [SURG_TYPE_SEQUENCE] = "sequence",
+                                                          [SURG_TYPE_OPTIONAL] = "optional",
+                                                          [SURG_TYPE_MAP] = "map"};
   const int32_t kind = surg_array_kind(a);
   const bool list = kind != SURG_TYPE_TENSOR && kind != SURG_TYPE_UNKNOWN;
   json_t *j = json_object(), *shape = json_array(), *elements = json_array();

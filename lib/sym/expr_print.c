@@ -37,7 +37,8 @@ static void symbol(surg__buf *b, const surg_expr *e) {
 }
 
 static void print_atom(surg__buf *b, const surg_expr *e) {
-  static const char *const names[] = {[SURG__EXPR_MIN] = "min(", [SURG__EXPR_MAX] = "max("};
+  static const char *const names[SURG__EXPR_MAX + 1] = {
+      [SURG__EXPR_MIN] = "min(", [SURG__EXPR_MAX] = "max("};
   if (e->kind == SURG__EXPR_SYM) {
     symbol(b, e);
   } else if (e->kind == SURG__EXPR_DIV) {
@@ -225,7 +226,7 @@ static const surg_expr *product_of(surg_model *m, const surg_dim *dims, size_t n
 }
 
 bool surg_dims_divide(surg_model *m, const surg_dim *dims, size_t n, const surg_dim *by, size_t k,
-                    surg_dim *out) {
+                      surg_dim *out) {
   if (!m || m->status != SURG_OK || (n && !dims) || (k && !by) || !out) return false;
   const surg_expr *e = surg__expr_div_exact(product_of(m, dims, n), product_of(m, by, k));
   if (e) *out = surg__expr_dim(e);

@@ -28,6 +28,7 @@ static bool read_kinds(naming *x) {
                                       [RENAME_OUTPUT] = "outputs",
                                       [RENAME_VALUE] = "values",
                                       [RENAME_NODE] = "nodes"};
+  _Static_assert(sizeof words / sizeof *words == RENAME_DIM, "dimensions are not renamed here");
   const size_t n = surg_pass_list_count(x->p, "of");
   if (n == 0) x->of[RENAME_VALUE] = x->of[RENAME_NODE] = true;
   for (size_t i = 0; i < n; i++) {

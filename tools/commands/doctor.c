@@ -102,6 +102,7 @@ static json_t *points_json(const doctor *d) {
                                        [SURG_POINT_OPEN] = "open",
                                        [SURG_POINT_UNKNOWN] = "unknown",
                                        [SURG_POINT_NOT_REACHED] = "unknown"};
+  _Static_assert(CLI_COUNT(states) == SURG_POINT_NOT_REACHED + 1, "one word for each state");
   json_t *list = json_array();
   surg_point p = {.size = sizeof p};
   for (size_t i = 0; surg_diagnosis_point(d->d, i, &p) == SURG_OK; i++) {

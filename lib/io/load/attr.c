@@ -13,6 +13,7 @@ static const uint8_t field_of[] = {
     [SURG_ATTR_TYPE_PROTO] = 14,    [SURG_ATTR_TYPE_PROTOS] = 15,
     [SURG_ATTR_SPARSE_TENSOR] = 22, [SURG_ATTR_SPARSE_TENSORS] = 23,
 };
+_Static_assert(SURG_COUNT(field_of) == SURG_ATTR_TYPE_PROTOS + 1, "one field for each kind");
 #define BIT(n) ((uint64_t)1 << (n))
 #define SKIPPED (BIT(4) | BIT(5) | BIT(6) | BIT(9) | BIT(10) | BIT(11) | BIT(22) | BIT(23))
 #define NEEDS_VALUE                                                              \
