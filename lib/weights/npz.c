@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "base/os/os.h"
+#include "base/zip.h"
 #include "weights/weights.h"
 
 #define PIECE ((size_t)1 << 20)
@@ -85,14 +86,14 @@ static void put_sizes(surg__buf *b, const member *m, unsigned size) {
 }
 
 static void put_header(const writer *w, surg__buf *b, const member *m) {
-  put32(b, 0x04034b50u);
+  put32(b, SURG__ZIP_MEMBER_MARK);
   put_common(w, b, m, WIDE_MEMBER);
   put_name(b, m);
   put_sizes(b, m, WIDE_MEMBER - 4);
 }
 
 static void put_entry(const writer *w, surg__buf *b, const member *m) {
-  put32(b, 0x02014b50u);
+  put32(b, SURG__ZIP_ENTRY_MARK);
   put16(b, 45);
   put_common(w, b, m, WIDE_ENTRY);
   put16(b, 0); /* comment, disk, attributes */
@@ -170,7 +171,7 @@ static surg_status write_member(writer *w, const surg__weight *x, member *m) {
 
 /* The end of the directory with 64-bit sizes, and its locator. */
 static void put_wide_end(surg__buf *b, uint64_t n, uint64_t size, uint64_t start) {
-  put32(b, 0x06064b50u);
+  put32(b, SURG__ZIP_WIDE_END_MARK);
   put64(b, 44);
   put16(b, 45);
   put16(b, 45);
@@ -180,7 +181,7 @@ static void put_wide_end(surg__buf *b, uint64_t n, uint64_t size, uint64_t start
   put64(b, n);
   put64(b, size);
   put64(b, start);
-  put32(b, 0x07064b50u);
+  put32(b, SURG__ZIP_WIDE_LOCATOR_MARK);
   put32(b, 0);
   put64(b, start + size);
   put32(b, 1);
@@ -193,7 +194,7 @@ static surg_status write_end(writer *w, const member *all, size_t n) {
   const uint64_t size = b.n, start = w->at;
   if (n >= UINT16_MAX || size >= UINT32_MAX || start >= UINT32_MAX)
     put_wide_end(&b, n, size, start);
-  put32(&b, 0x06054b50u);
+  put32(&b, SURG__ZIP_END_MARK);
   put32(&b, 0);
   put16(&b, n < UINT16_MAX ? (unsigned)n : UINT16_MAX);
   put16(&b, n < UINT16_MAX ? (unsigned)n : UINT16_MAX);

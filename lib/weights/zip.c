@@ -7,29 +7,8 @@
 #include "base/zip.h"
 #include "weights/weights.h"
 
-enum {
-  END_SIZE = 22,
-  WIDE_LOCATOR_SIZE = 20,
-  WIDE_END_SIZE = 56,
-  ENTRY_SIZE = 46,
-  MEMBER_SIZE = 30,
-  METHOD_STORED = 0,
-  METHOD_DEFLATED = 8
-};
-#define END_MARK 0x06054b50u
-#define WIDE_LOCATOR_MARK 0x07064b50u
-#define WIDE_END_MARK 0x06064b50u
-#define ENTRY_MARK 0x02014b50u
-#define MEMBER_MARK 0x04034b50u
 #define DIRECTORY_MOST ((uint64_t)256 << 20) /* bytes of a central directory */
-#define RATIO_MOST 1100u                     /* deflate compresses at most about 1030:1 */
 #define PIECE ((size_t)1 << 20)
-
-typedef struct directory {
-  uint8_t *p;
-  size_t n;
-  uint64_t count;
-} directory;
 
 static surg_status broken(const surg__storage *f) {
   return surg__storage_bad(f, "is not a valid .npz file");
@@ -39,47 +18,29 @@ static surg_status bad_member(const surg__storage *f, const char *name, const ch
   return surg__error(f->ctx, SURG_EINVALID, f->path, "member %s: %s", surg__q(f->ctx, name), why);
 }
 
-/* Reads the place of the directory from the end of the file, `tail` being its last n bytes. */
-static surg_status find_directory(const surg__storage *f, const uint8_t *tail, size_t n,
-                                  uint64_t *at, uint64_t *size, uint64_t *count) {
-  if (n < END_SIZE) return broken(f);
-  size_t end = n - END_SIZE;
-  while (surg__le32(tail + end) != END_MARK) /* a comment may follow it */
-    if (end-- == 0) return broken(f);
-  *count = surg__zip_le16(tail + end + 10);
-  *size = surg__le32(tail + end + 12);
-  *at = surg__le32(tail + end + 16);
-  if (end < WIDE_LOCATOR_SIZE) return SURG_OK;
-  const uint8_t *locator = tail + end - WIDE_LOCATOR_SIZE;
-  if (surg__le32(locator) != WIDE_LOCATOR_MARK) return SURG_OK;
-  const uint64_t wide = surg__le64(locator + 8);
-  uint8_t w[WIDE_END_SIZE];
-  if (wide > f->size || f->size - wide < sizeof w) return broken(f);
-  const surg_status s = surg__storage_read(f, wide, w, sizeof w);
-  if (s != SURG_OK) return s;
-  if (surg__le32(w) != WIDE_END_MARK) return broken(f);
-  *count = surg__le64(w + 32);
-  *size = surg__le64(w + 40);
-  *at = surg__le64(w + 48);
-  return SURG_OK;
+static surg_status read_wide_end(const surg__storage *f, uint64_t at, surg__zip_directory *d) {
+  uint8_t w[SURG__ZIP_WIDE_END_SIZE];
+  if (at > f->size || f->size - at < sizeof w) return broken(f);
+  const surg_status s = surg__storage_read(f, at, w, sizeof w);
+  return s != SURG_OK ? s : surg__zip_wide_end(w, d) ? SURG_OK : broken(f);
 }
 
-static surg_status read_directory(const surg__storage *f, directory *d) {
-  const size_t n = f->size < END_SIZE + UINT16_MAX + WIDE_LOCATOR_SIZE
-                       ? (size_t)f->size
-                       : (size_t)(END_SIZE + UINT16_MAX + WIDE_LOCATOR_SIZE);
-  uint64_t at = 0, size = 0;
+/* Reads the central directory into *out, which the caller frees; *d: its place and size. */
+static surg_status read_directory(const surg__storage *f, surg__zip_directory *d, uint8_t **out) {
+  const size_t most = SURG__ZIP_END_SIZE + SURG__ZIP_WIDE_LOCATOR_SIZE + UINT16_MAX;
+  const size_t n = f->size < most ? (size_t)f->size : most;
+  uint64_t wide = UINT64_MAX;
   uint8_t *tail = surg__alloc(f->ctx, n + 1);
   if (!tail) return surg__oom(f->ctx, f->path);
   surg_status s = surg__storage_read(f, f->size - n, tail, n);
-  if (s == SURG_OK) s = find_directory(f, tail, n, &at, &size, &d->count);
+  if (s == SURG_OK && !surg__zip_end(tail, n, d, &wide)) s = broken(f);
   surg__free(f->ctx, tail);
+  if (s == SURG_OK && wide != UINT64_MAX) s = read_wide_end(f, wide, d);
   if (s != SURG_OK) return s;
-  if (at > f->size || size > f->size - at || size > DIRECTORY_MOST) return broken(f);
-  d->n = (size_t)size;
-  d->p = surg__alloc(f->ctx, d->n + 1);
-  if (!d->p) return surg__oom(f->ctx, f->path);
-  return surg__storage_read(f, at, d->p, d->n);
+  if (d->at > f->size || d->size > f->size - d->at || d->size > DIRECTORY_MOST) return broken(f);
+  *out = surg__alloc(f->ctx, (size_t)d->size + 1);
+  if (!*out) return surg__oom(f->ctx, f->path);
+  return surg__storage_read(f, d->at, *out, (size_t)d->size);
 }
 
 /* Inflates up to `room` bytes of a member. *got: bytes that were produced. */
@@ -138,33 +99,29 @@ static surg_status read_npy(surg__storage *f, surg__stored *e) {
 
 /* Finds the bytes of a member, after its local header. */
 static surg_status locate(const surg__storage *f, surg__stored *e) {
-  uint8_t head[MEMBER_SIZE];
+  uint8_t head[SURG__ZIP_MEMBER_SIZE];
   if (e->member > f->size || f->size - e->member < sizeof head) return broken(f);
   const surg_status s = surg__storage_read(f, e->member, head, sizeof head);
   if (s != SURG_OK) return s;
-  e->off = e->member + sizeof head + surg__zip_le16(head + 26) + surg__zip_le16(head + 28);
-  if (surg__le32(head) != MEMBER_MARK || e->off > f->size || e->bytes > f->size - e->off)
-    return broken(f);
-  return SURG_OK;
+  const size_t n = surg__zip_member_head(head);
+  e->off = e->member + n;
+  return n && e->off <= f->size && e->bytes <= f->size - e->off ? SURG_OK : broken(f);
 }
 
-static surg_status read_entry(surg__storage *f, const uint8_t *p, size_t name, size_t extra) {
-  const unsigned method = surg__zip_le16(p + 10), flags = surg__zip_le16(p + 8);
-  surg__stored e = {.bytes = surg__le32(p + 20),
-                    .size = surg__le32(p + 24),
-                    .member = surg__le32(p + 42),
-                    .deflated = method == METHOD_DEFLATED};
-  const char *text = (const char *)p + ENTRY_SIZE;
-  const size_t cut = name > 4 && memcmp(text + name - 4, ".npy", 4) == 0 ? name - 4 : name;
-  e.name = surg__arena_strn(&f->arena, text, cut);
+static surg_status read_entry(surg__storage *f, const surg__zip_entry *m) {
+  surg__stored e = {.bytes = m->packed,
+                    .size = m->size,
+                    .member = m->at,
+                    .deflated = m->method == SURG__ZIP_DEFLATED};
+  const char *text = (const char *)m->name;
+  const size_t n = m->name_len;
+  e.name =
+      surg__arena_strn(&f->arena, text, n > 4 && memcmp(text + n - 4, ".npy", 4) == 0 ? n - 4 : n);
   if (!e.name) return surg__oom(f->ctx, f->path);
-  if (!surg__zip_wide(p + ENTRY_SIZE + name, extra,
-                      (uint64_t *const[]){&e.size, &e.bytes, &e.member}))
-    return broken(f);
-  if (flags & 1) return bad_member(f, e.name, "is encrypted");
-  if (method != METHOD_STORED && method != METHOD_DEFLATED)
+  if (m->encrypted) return bad_member(f, e.name, "is encrypted");
+  if (m->method != SURG__ZIP_STORED && !e.deflated)
     return bad_member(f, e.name, "is compressed in a way that is not read here");
-  if (e.deflated ? e.size / RATIO_MOST > e.bytes : e.size != e.bytes) return broken(f);
+  if (e.deflated ? e.size / SURG__ZIP_RATIO_MOST > e.bytes : e.size != e.bytes) return broken(f);
   surg_status s = locate(f, &e);
   if (s == SURG_OK) s = read_npy(f, &e);
   if (s != SURG_OK) return s;
@@ -172,24 +129,16 @@ static surg_status read_entry(surg__storage *f, const uint8_t *p, size_t name, s
 }
 
 surg_status surg__npz_list(surg__storage *f) {
-  directory d = {0};
-  surg_status s = read_directory(f, &d);
-  size_t at = 0;
+  surg__zip_directory d = {0};
+  uint8_t *p = NULL;
+  surg_status s = read_directory(f, &d, &p);
+  uint64_t at = 0;
   for (uint64_t i = 0; i < d.count && s == SURG_OK; i++) {
-    const uint8_t *p = d.p + at;
-    if (d.n - at < ENTRY_SIZE || surg__le32(p) != ENTRY_MARK) {
-      s = broken(f);
-      break;
-    }
-    const size_t name = surg__zip_le16(p + 28), extra = surg__zip_le16(p + 30),
-                 comment = surg__zip_le16(p + 32);
-    if (d.n - at - ENTRY_SIZE < name + extra + comment)
-      s = broken(f);
-    else
-      s = read_entry(f, p, name, extra);
-    at += ENTRY_SIZE + name + extra + comment;
+    surg__zip_entry m;
+    s = surg__zip_entry_read(p + at, d.size - at, &m) ? read_entry(f, &m) : broken(f);
+    at += s == SURG_OK ? m.len : 0;
   }
-  surg__free(f->ctx, d.p);
+  surg__free(f->ctx, p);
   return s;
 }
 
