@@ -173,17 +173,23 @@ surg_status surg_model_save(surg_model *model, const char *path, const surg_save
   return s;
 }
 
+/* Builds the bytes of a model that is written as one piece, below the limit of such a message.
+ * The caller frees the saver in any case. */
+static surg_status build_whole(surg__saver *s, surg_model *model) {
+  surg__saver_init(s, model, surg_model_path(model));
+  surg_status r = surg_model_status(model);
+  if (r == SURG_OK && surg__edited(model)) r = surg__model_sound(model);
+  if (r == SURG_OK) r = surg__save_build(s);
+  if (r == SURG_OK && s->rope.total > SURG_LIMIT_OUTPUT_BYTES) r = surg__save_too_large(s);
+  return r;
+}
+
 surg_status surg_model_save_memory(surg_model *model, void **bytes, size_t *n) {
   if (!model || !bytes || !n) return SURG_EUSAGE;
   *bytes = NULL;
   *n = 0;
-  surg_status r = surg_model_status(model);
-  if (r == SURG_OK && surg__edited(model)) r = surg__model_sound(model);
-  if (r != SURG_OK) return r;
   surg__saver s;
-  surg__saver_init(&s, model, surg_model_path(model));
-  r = surg__save_build(&s);
-  if (r == SURG_OK && s.rope.total > SURG_LIMIT_OUTPUT_BYTES) r = surg__save_too_large(&s);
+  surg_status r = build_whole(&s, model);
   uint8_t *p = NULL;
   if (r == SURG_OK) {
     p = surg__alloc(model->ctx, s.rope.total ? (size_t)s.rope.total : 1);
@@ -206,13 +212,8 @@ surg_status surg_model_save_sink(surg_model *model, const surg_sink *sink) {
   if (!model || !sink) return SURG_EUSAGE;
   surg__struct_in(&to, sizeof to, sink);
   if (!to.write) return SURG_EUSAGE;
-  surg_status r = surg_model_status(model);
-  if (r == SURG_OK && surg__edited(model)) r = surg__model_sound(model);
-  if (r != SURG_OK) return r;
   surg__saver s;
-  surg__saver_init(&s, model, surg_model_path(model));
-  r = surg__save_build(&s);
-  if (r == SURG_OK && s.rope.total > SURG_LIMIT_OUTPUT_BYTES) r = surg__save_too_large(&s);
+  surg_status r = build_whole(&s, model);
   if (r == SURG_OK)
     r = surg__rope_write(&s.rope, &(surg__sink){.path = s.where, .fd = -1, .callback = &to});
   if (r == SURG_OK) surg__decoded_warn(model);

@@ -116,6 +116,21 @@ void surg__b_set_ints(surg__builder *b, const surg_value *v, const char *name, c
   if (node) check(b, surg_node_set_ints(node, name, i, n));
 }
 
+static bool starts_with_one(const char *name, const char *const *words) {
+  for (; words && *words; words++)
+    if (strncmp(name, *words, strlen(*words)) == 0) return true;
+  return false;
+}
+
+void surg__b_copy_attrs(surg__builder *b, const surg_value *v, const surg_node *from,
+                        const char *const *except) {
+  surg_node *to = maker(b, v);
+  for (size_t i = 0; to && i < surg_node_attr_count(from) && !b->status; i++) {
+    const surg_attr *a = surg_node_attr_at(from, i);
+    if (!starts_with_one(surg_attr_name(a), except)) check(b, surg_node_copy_attr(to, a));
+  }
+}
+
 void surg__b_set_float(surg__builder *b, const surg_value *v, const char *name, float f) {
   surg_node *n = maker(b, v);
   if (n) check(b, surg_node_set_float(n, name, f));

@@ -413,6 +413,10 @@ surg_value *surg__b_over(surg__builder *b, const char *op_type, surg_value *x, c
                          size_t n);
 /* Set attributes of the node that produces v. */
 void surg__b_set_int(surg__builder *b, const surg_value *v, const char *name, int64_t i);
+/* Copies the attributes of a matched node `from` to the producer of v, except those whose names
+ * start with a word of `except` (ends with NULL; NULL: none). */
+void surg__b_copy_attrs(surg__builder *b, const surg_value *v, const surg_node *from,
+                        const char *const *except);
 void surg__b_set_ints(surg__builder *b, const surg_value *v, const char *name, const int64_t *i,
                       size_t n);
 void surg__b_set_float(surg__builder *b, const surg_value *v, const char *name, float f);

@@ -54,6 +54,9 @@ static surg_value *clipped(surg__builder *b, surg_value *x, int dtype, const act
   return surg__b_node(b, "Clip", in, 3);
 }
 
+/* Attributes that the operator adds to those of the one that it fuses (prefix). */
+static const char *const own[] = {"activation", NULL};
+
 static surg_value *activated(surg__builder *b, surg_value *x, int dtype, const activation *a) {
   if (!a->op) return x;
   if (a->bounds) return clipped(b, x, dtype, a);
@@ -61,16 +64,6 @@ static surg_value *activated(surg__builder *b, surg_value *x, int dtype, const a
   if (a->numbers > 0) surg__b_set_float(b, y, "alpha", a->alpha);
   if (a->numbers > 1) surg__b_set_float(b, y, "beta", a->beta);
   return y;
-}
-
-/* Copies the attributes of the node except those of the activation. */
-static void copy_attrs(surg__builder *b, surg_value *y) {
-  const surg_node *from = surg__b_matched(b);
-  surg_node *to = b->status ? NULL : surg_value_producer(y, NULL);
-  for (size_t i = 0; to && i < surg_node_attr_count(from) && !b->status; i++) {
-    const surg_attr *a = surg_node_attr_at(from, i);
-    if (strncmp(surg_attr_name(a), "activation", 10) != 0) b->status = surg_node_copy_attr(to, a);
-  }
 }
 
 /* y = FusedConv <activation, activation_params, ...> (x, w, b, z) */
@@ -86,7 +79,7 @@ static surg_status conv_and_more(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   surg_value *const in[3] = {surg__b_get(b, "x"), surg__b_get(b, "w"), surg__b_get(b, "b")};
   surg_value *y = surg__b_node(b, "Conv", in, in[2] ? 3 : 2);
-  copy_attrs(b, y);
+  surg__b_copy_attrs(b, y, surg__b_matched(b), own);
   if (surg__b_get(b, "z")) y = surg__b_binary(b, "Add", y, surg__b_get(b, "z"));
   surg__b_result(b, "y", activated(b, y, dtype, &a));
   return b->status;
@@ -111,7 +104,7 @@ static surg_status gemm_and_more(surg__builder *b) {
     return SURG_EUNSUPPORTED;
   surg_value *const in[3] = {surg__b_get(b, "a"), surg__b_get(b, "b"), surg__b_get(b, "c")};
   surg_value *y = surg__b_node(b, "Gemm", in, in[2] ? 3 : 2);
-  copy_attrs(b, y);
+  surg__b_copy_attrs(b, y, surg__b_matched(b), own);
   surg__b_result(b, "y", activated(b, y, dtype, &a));
   return b->status;
 }

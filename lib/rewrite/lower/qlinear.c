@@ -95,15 +95,7 @@ static surg_value *channels(surg__builder *b, surg_value *x, uint32_t rank, bool
   return y;
 }
 
-/* Copies the attributes of the node to y, except channels_last. */
-static void copy_attrs(surg__builder *b, surg_value *y) {
-  const surg_node *from = surg__b_matched(b);
-  surg_node *to = b->status ? NULL : surg_value_producer(y, NULL);
-  for (size_t i = 0; to && i < surg_node_attr_count(from) && !b->status; i++) {
-    const surg_attr *a = surg_node_attr_at(from, i);
-    if (strcmp(surg_attr_name(a), "channels_last") != 0) b->status = surg_node_copy_attr(to, a);
-  }
-}
+static const char *const own[] = {"channels_last", NULL}; /* not of the standard operator */
 
 /* Softmax over one axis, or below opset 13 over all from the axis on. */
 static surg_value *softmax(surg__builder *b, const surg__built *x, surg_value *v) {
@@ -134,7 +126,7 @@ static surg_value *averaged(surg__builder *b, const surg__built *x, surg_value *
   const bool last = surg_node_int(surg__b_matched(b), "channels_last", 0) != 0;
   if (last) v = channels(b, v, x->rank, true);
   v = surg__b_unary(b, global ? "GlobalAveragePool" : "AveragePool", v);
-  if (!global) copy_attrs(b, v);
+  if (!global) surg__b_copy_attrs(b, v, surg__b_matched(b), own);
   return last ? channels(b, v, x->rank, false) : v;
 }
 
@@ -209,7 +201,7 @@ static surg_status conv_of_channels(surg__builder *b) {
   for (size_t i = 0; i < SURG_COUNT(names); i++) in[i] = surg__b_get(b, names[i]);
   if (last) in[0] = channels(b, in[0], x.rank, true);
   surg_value *y = surg__b_node(b, "QLinearConv", in, in[8] ? 9 : 8);
-  copy_attrs(b, y);
+  surg__b_copy_attrs(b, y, surg__b_matched(b), own);
   surg__b_result(b, "y", last ? channels(b, y, x.rank, false) : y);
   return b->status;
 }
@@ -221,7 +213,7 @@ static surg_status pool_of_channels(surg__builder *b) {
       surg__b_bad(b, x.rank < 3, "x: expected rank 3 or more"))
     return SURG_EUNSUPPORTED;
   surg_value *y = surg__b_unary(b, "MaxPool", channels(b, x.v, x.rank, true));
-  copy_attrs(b, y);
+  surg__b_copy_attrs(b, y, surg__b_matched(b), own);
   surg__b_result(b, "y", channels(b, y, x.rank, false));
   return b->status;
 }

@@ -250,18 +250,11 @@ static val centred(surg__builder *b, const char *x, val z, int dtype) {
   return z ? sub(b, v, cast(b, z, dtype)) : v;
 }
 
-static void copy_attrs(surg__builder *b, val y) {
-  const surg_node *from = b->m->nodes[b->m->rule->anchor];
-  surg_node *to = b->status ? NULL : surg_value_producer(y, NULL);
-  for (size_t i = 0; to && i < surg_node_attr_count(from) && !b->status; i++)
-    b->status = surg_node_copy_attr(to, surg_node_attr_at(from, i));
-}
-
 /* The Conv or MatMul of the node; `bias` may be NULL. */
 static val product(surg__builder *b, bool conv, val x, val w, val bias) {
   const val in[3] = {x, w, bias};
   val y = surg__b_node(b, conv ? "Conv" : "MatMul", in, bias ? 3 : 2);
-  if (conv) copy_attrs(b, y);
+  if (conv) surg__b_copy_attrs(b, y, surg__b_matched(b), NULL);
   return y;
 }
 

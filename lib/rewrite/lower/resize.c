@@ -322,7 +322,8 @@ static surg_value *original(resize *r, const axis *a, surg_value *i) {
       surg_value *apart = op2(r, "Or", less, with(r, "Greater", a->length, 1));
       return choose(r, apart, x, num(r, 0));
     }
-    case SURG__RZ_ASYMMETRIC: return op2(r, "Div", i, a->scale);
+    case SURG__RZ_ASYMMETRIC:
+      return op2(r, "Div", i, a->scale);
     case SURG__RZ_TF_NEAREST: {
       /* An axis with scale 1 is copied. */
       surg_value *less = with(r, "Less", a->scale, 1);
@@ -338,7 +339,8 @@ static surg_value *original(resize *r, const axis *a, surg_value *i) {
           op2(r, "Mul", with(r, "Mul", op2(r, "Add", a->start, a->end), 0.5), last);
       return choose(r, with(r, "Greater", a->out, 1), x, middle);
     }
-    default: return with(r, "Sub", half, 0.5);
+    default:
+      return with(r, "Sub", half, 0.5);
   }
 }
 
@@ -360,8 +362,10 @@ static surg__built clamped(resize *r, const axis *a, surg_value *x) {
   surg_value *positive = with(r, "Greater", x, 0);
   x = choose(r, positive, x, num(r, 0));
   x = choose(r, op2(r, "Less", x, last), x, last);
-  return (surg__built){.v = surg__b_cast(r->b, x, SURG_INT64), .dtype = SURG_INT64, .rank = 1,
-                    .d = {surg__bdim_of(a->n)}};
+  return (surg__built){.v = surg__b_cast(r->b, x, SURG_INT64),
+                       .dtype = SURG_INT64,
+                       .rank = 1,
+                       .d = {surg__bdim_of(a->n)}};
 }
 
 /* Reshapes a vector for the elements of an axis, so that it broadcasts to the data. */
@@ -439,7 +443,7 @@ static surg_value *term(resize *r, surg_value *w, surg_value *x) {
 
 /* Sums over `side` neighbours on each side, one by one. */
 static surg__built by_taps(resize *r, const axis *a, uint32_t at, surg_value *x, surg__built data,
-                        int side, double squeeze) {
+                           int side, double squeeze) {
   surg_value *w[2 * MOST_TAPS], *place[2 * MOST_TAPS], *sum = NULL;
   surg_value *base = with(r, "Sub", surg__b_unary(r->b, "Ceil", x), 1);
   surg_value *ratio = op2(r, "Sub", x, base);
@@ -553,8 +557,12 @@ static surg_status by_parts(surg__builder *b, bool any) {
   return b->status;
 }
 
-static surg_status resize_by_parts(surg__builder *b) { return by_parts(b, false); }
-static surg_status resize_by_any_parts(surg__builder *b) { return by_parts(b, true); }
+static surg_status resize_by_parts(surg__builder *b) {
+  return by_parts(b, false);
+}
+static surg_status resize_by_any_parts(surg__builder *b) {
+  return by_parts(b, true);
+}
 
 /* Builds a list for all axes from elements of `named` and `others`; from[i] is an index into
  * their concatenation. */
@@ -566,7 +574,7 @@ static surg_value *all_of(surg__builder *b, surg_value *named, surg_value *other
 
 /* y = Resize <axes> (x, r, s, z) for versions without `axes`: lists all axes. */
 static surg_status resize_all_axes(surg__builder *b) {
-  static const char *const gone[] = {"axes", "antialias", "keep_aspect_ratio_policy"};
+  static const char *const gone[] = {"axes", "antialias", "keep_aspect_ratio_policy", NULL};
   resize r = {.b = b, .number = SURG_DOUBLE};
   int64_t one[SURG__BT_RANK], two[2 * SURG__BT_RANK];
   if (!read(&r) || surg__b_bad(b, r.is.antialias, "antialias is unsupported") ||
@@ -597,13 +605,7 @@ static surg_status resize_all_axes(surg__builder *b) {
     in[3] = all_of(b, r.sizes.v, surg__b_unary(b, "Shape", r.x.v), one, (size_t)rank);
   surg_value *y = surg__b_node(b, "Resize", in, r.scales.v ? 3 : 4);
   if (b->status) return b->status;
-  surg_node *made = surg_value_producer(y, NULL);
-  for (size_t i = 0; i < surg_node_attr_count(r.node) && !b->status; i++) {
-    const surg_attr *attr = surg_node_attr_at(r.node, i);
-    bool skip = false;
-    for (size_t k = 0; k < SURG_COUNT(gone); k++) skip |= !strcmp(surg_attr_name(attr), gone[k]);
-    if (!skip) b->status = surg_node_copy_attr(made, attr);
-  }
+  surg__b_copy_attrs(b, y, r.node, gone);
   surg__b_result(b, "y", y);
   return b->status;
 }

@@ -347,8 +347,7 @@ static surg_status split_counted(surg__builder *b) {
   surg_value *y = surg__b_unary(b, "Split", surg_node_input(n, 0));
   if (b->status) return b->status;
   surg_node *made = surg_value_producer(y, NULL);
-  for (size_t i = 0; i < surg_node_attr_count(n) && !b->status; i++)
-    b->status = surg_node_copy_attr(made, surg_node_attr_at(n, i));
+  surg__b_copy_attrs(b, y, n, NULL);
   surg__b_set_int(b, y, "num_outputs", (int64_t)outputs);
   for (size_t i = 0; i < outputs && !b->status; i++) {
     surg_value *old = surg_node_output(n, i);
@@ -428,8 +427,8 @@ static surg_value *split_into(surg__builder *b, surg__built x, const piece *all,
   int64_t sizes[MOST_PIECES];
   for (size_t i = 0; i < n; i++) sizes[i] = all[i].to - all[i].from;
   const bool input = b->m->opset >= 13;
-  surg_value *y = input ? op2(b, "Split", x.v, surg__b_ints(b, sizes, n))
-                        : surg__b_unary(b, "Split", x.v);
+  surg_value *y =
+      input ? op2(b, "Split", x.v, surg__b_ints(b, sizes, n)) : surg__b_unary(b, "Split", x.v);
   surg__b_set_int(b, y, "axis", all[0].axis);
   if (!input) surg__b_set_ints(b, y, "split", sizes, n);
   return y;
@@ -482,14 +481,16 @@ static surg_value *source(surg__builder *b, fill mode, surg_value *at, surg_valu
   surg_value *zero = surg__bint(b, 0), *one = surg__bint(b, 1);
   surg_value *last = op2(b, "Sub", d, one);
   switch (mode) {
-    case FILL_EDGE: return surg__bint_least(b, surg__bint_most(b, at, zero), last);
+    case FILL_EDGE:
+      return surg__bint_least(b, surg__bint_most(b, at, zero), last);
     case FILL_REFLECT: {
       surg_value *back = op2(b, "Sub", op2(b, "Add", last, last), at);
       surg_value *up = surg__bint_choose(b, op2(b, "Less", last, at), back, at);
       surg_value *before = op2(b, "Less", at, zero);
       return surg__bint_choose(b, before, op2(b, "Sub", zero, at), up);
     }
-    default: break;
+    default:
+      break;
   }
   /* Positions outside, on either side, have the padding value, at index d. */
   surg_value *in = surg__bint_choose(b, op2(b, "Less", at, zero), d, at);
@@ -573,8 +574,7 @@ static surg_status range_by_counting(surg__builder *b) {
   surg__built from;
   surg_elem e[2];
   if (!surg__built_get(b, "a", &from)) return SURG_EUNSUPPORTED;
-  if (b->m->opset < 9)
-    return surg__b_decline(b, "the rewrite requires opset 9");
+  if (b->m->opset < 9) return surg__b_decline(b, "the rewrite requires opset 9");
   const int t = from.dtype;
   const bool real = t == SURG_FLOAT || t == SURG_DOUBLE;
   if (surg__b_bad(b, !real && t != SURG_INT64 && t != SURG_INT32 && t != SURG_INT16,

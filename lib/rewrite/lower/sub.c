@@ -216,19 +216,21 @@ static surg_status with_pads(surg__builder *b, surg_node *n, surg_value *x, cons
   return done(b, s);
 }
 
+/* Whether a window can slide over a value of this type: batch, channels, and axes. */
+static bool slides_over(surg__builder *b, const surg_type *t) {
+  const bool ranked = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t);
+  return !surg__b_bad(b, !ranked, "the rank of an input is unknown") &&
+         !surg__b_bad(b, surg_type_rank(t) < 3, "x: expected rank 3 or more") &&
+         !surg__b_bad(b, surg_type_rank(t) > SURG__BT_RANK, "x: the rank is above the limit");
+}
+
 static surg_status explicit_pads(surg__builder *b) {
   surg_node *n = matched(b);
   const surg_str how = surg_node_string(n, "auto_pad", "NOTSET");
   const surg_type *t = surg_value_type(surg_node_input(n, 0));
   int64_t pads[2 * SURG__BT_RANK];
   window w;
-  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
-      surg__b_bad(b, surg_type_get_kind(t) != SURG_TYPE_TENSOR,
-                  "the rank of an input is unknown") ||
-      surg__b_bad(b, !surg_type_has_rank(t), "the rank of an input is unknown") ||
-      surg__b_bad(b, surg_type_rank(t) < 3, "x: expected rank 3 or more") ||
-      surg__b_bad(b, surg_type_rank(t) > SURG__BT_RANK, "x: the rank is above the limit"))
-    return SURG_EUNSUPPORTED;
+  if (!slides_over(b, t)) return SURG_EUNSUPPORTED;
   if (surg__b_bad(b, !same_meaning(b, n, t),
                   "the operator may have another meaning in the other version"))
     return SURG_EUNSUPPORTED;
@@ -240,7 +242,7 @@ static surg_status explicit_pads(surg__builder *b) {
   /* Runtimes differ on ceil_mode without padding, so it is rejected. */
   if (surg__text_word(how.p, how.n, "VALID"))
     return surg_node_int(n, "ceil_mode", 0) ? SURG_EUNSUPPORTED
-                                         : with_pads(b, n, surg_node_input(n, 0), NULL, 0);
+                                            : with_pads(b, n, surg_node_input(n, 0), NULL, 0);
   if (surg__b_bad(b, !upper && !surg__text_word(how.p, how.n, "SAME_LOWER"),
                   "auto_pad is unsupported"))
     return SURG_EUNSUPPORTED;
@@ -295,14 +297,7 @@ static surg_status pad_taken_in(surg__builder *b) {
   const surg_type *t = surg_value_type(x);
   int64_t pads[2 * SURG__BT_RANK];
   window w;
-  if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
-      surg__b_bad(b, surg_type_get_kind(t) != SURG_TYPE_TENSOR,
-                  "the rank of an input is unknown") ||
-      surg__b_bad(b, !surg_type_has_rank(t), "the rank of an input is unknown") ||
-      surg__b_bad(b, surg_type_rank(t) < 3, "x: expected rank 3 or more") ||
-      surg__b_bad(b, surg_type_rank(t) > SURG__BT_RANK, "x: the rank is above the limit") ||
-      !surg__b_attrs_known(b))
-    return SURG_EUNSUPPORTED;
+  if (!slides_over(b, t) || !surg__b_attrs_known(b)) return SURG_EUNSUPPORTED;
   w.n = surg_type_rank(t) - 2;
   const surg_str how = surg_node_string(n, "auto_pad", "NOTSET");
   if (surg__b_bad(b, surg_node_int(n, "ceil_mode", 0), "ceil_mode is unsupported") ||
