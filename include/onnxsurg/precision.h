@@ -58,15 +58,15 @@ SURG_EXPORT surg_tensor *surg_tensor_narrow(surg_model *m, const surg_tensor *t,
 
 /* How the elements of a tensor are quantized: q = round (x / scale) + zero point. */
 typedef struct surg_quantization {
-  uint32_t size;   /* set by the caller: sizeof(surg_quantization) */
-  int32_t dtype;   /* INT8, UINT8, INT16, UINT16, INT4, UINT4, or FLOAT8E4M3FN, always symmetric */
-  bool symmetric;  /* zero points are 0, or the middle of an unsigned type */
-  bool reduced;    /* integers of one bit less, so that sums of two products fit 16 bits */
-  bool each;       /* a scale for each slice of `axis`; else one for the tensor */
+  uint32_t size;  /* set by the caller: sizeof(surg_quantization) */
+  int32_t dtype;  /* INT8, UINT8, INT16, UINT16, INT4, UINT4, or FLOAT8E4M3FN, always symmetric */
+  bool symmetric; /* zero points are 0, or the middle of an unsigned type */
+  bool reduced;   /* integers of one bit less, so that sums of two products fit 16 bits */
+  bool each;      /* a scale for each slice of `axis`; else one for the tensor */
   size_t axis;
-  uint64_t block;  /* with `each`: a scale for so many elements along the axis; 0: for a slice */
-  double signal;   /* set: the sum of the squares of the elements, */
-  double noise;    /* ... and of the errors */
+  uint64_t block; /* with `each`: a scale for so many elements along the axis; 0: for a slice */
+  double signal;  /* set: the sum of the squares of the elements, */
+  double noise;   /* ... and of the errors */
 } surg_quantization;
 /* Quantizes a tensor of float, float16 or bfloat16, in pieces. A scale has the type of the tensor
  * and covers 0 and the elements that share it; it is 1 where all are 0. Scales and zero points have
@@ -84,6 +84,30 @@ SURG_EXPORT surg_status surg_tensor_quantize(surg_model *m, const surg_tensor *t
 SURG_EXPORT surg_status surg_tensor_dequantize(surg_model *m, const surg_tensor *q,
                                                const surg_tensor *scale, const surg_tensor *zero,
                                                size_t axis, uint64_t block, surg_tensor **out);
+
+/* Limits of a float type; elements are rounded to nearest. */
+typedef struct surg_float_limits {
+  uint32_t size; /* set by the caller: sizeof(surg_float_limits) */
+  double top;    /* the largest number */
+  double normal; /* the smallest number with all digits */
+  double zero;   /* numbers up to this become 0 */
+  double unit;   /* half the distance of 1 to the next number */
+} surg_float_limits;
+/* The limits of float, double, float16 or bfloat16. SURG_EUNSUPPORTED: another type. */
+SURG_EXPORT surg_status surg_dtype_limits(int dtype, surg_float_limits *out);
+
+/* A cell of a row of a report: text, or if that is NULL a number; NaN: there is none. */
+typedef struct surg_cell {
+  const char *name; /* of the column; a string that is never freed */
+  const char *text;
+  double number;
+} surg_cell;
+/* In a pass: adds a row to the report, which --stats prints in columns and --json as an object.
+ * Rows of one table, a name that is never freed, have the same cells. The last cell is text of any
+ * length, printed on a line of its own where it is not empty; the first may be a name of any
+ * length. At most 1000 rows of a pass are kept. */
+SURG_EXPORT void surg_pass_row(surg_pass_ctx *p, const char *table, const surg_cell *cells,
+                               size_t n);
 
 #ifdef __cplusplus
 }

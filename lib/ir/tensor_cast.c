@@ -22,25 +22,30 @@ static void narrow_ints(const int64_t *in, int32_t *out, size_t n) {
     out[i] = in[i] > INT32_MAX ? INT32_MAX : in[i] < INT32_MIN ? INT32_MIN : (int32_t)in[i];
 }
 
-/* Limits of a float type. */
-typedef struct limits {
-  double top, normal, zero; /* largest number, smallest normal one, the last that becomes 0 */
-} limits;
-
-static limits limits_of(int dtype) {
+surg_status surg_dtype_limits(int dtype, surg_float_limits *out) {
+  surg_float_limits l = {.size = sizeof l};
+  if (!out || out->size < sizeof l) return SURG_EUSAGE;
   switch (dtype) {
     case SURG_FLOAT16:
-      return (limits){65504, 0x1p-14, 0x1p-25};
+      l = (surg_float_limits){sizeof l, 65504, 0x1p-14, 0x1p-25, 0x1p-11};
+      break;
     case SURG_BFLOAT16:
-      return (limits){0x1.fep127, 0x1p-126, 0x1p-134};
+      l = (surg_float_limits){sizeof l, 0x1.fep127, 0x1p-126, 0x1p-134, 0x1p-8};
+      break;
     case SURG_FLOAT:
-      return (limits){(double)FLT_MAX, (double)FLT_MIN, 0x1p-150};
+      l = (surg_float_limits){sizeof l, (double)FLT_MAX, (double)FLT_MIN, 0x1p-150, 0x1p-24};
+      break;
+    case SURG_DOUBLE:
+      l = (surg_float_limits){sizeof l, DBL_MAX, DBL_MIN, 0, 0x1p-53};
+      break;
     default:
-      return (limits){DBL_MAX, DBL_MIN, 0};
+      return SURG_EUNSUPPORTED;
   }
+  *out = l;
+  return SURG_OK;
 }
 
-static double clamp(const limits *l, double v, bool *clamped) {
+static double clamp(const surg_float_limits *l, double v, bool *clamped) {
   const double size = fabs(v);
   double to = size;
   if (size > l->top && size <= DBL_MAX) to = l->top;
@@ -69,7 +74,8 @@ static bool convert_fast(int from, int to, const void *in, void *out, size_t n) 
 }
 
 static void convert(int from, int to, const void *in, void *out, size_t n, bool *clamped) {
-  const limits l = limits_of(to);
+  surg_float_limits l = {.size = sizeof l};
+  surg_dtype_limits(to, &l); /* integers have none */
   if (from == SURG_INT64) {
     narrow_ints(in, out, n);
     return;

@@ -264,4 +264,14 @@ void surg__report_forget(surg__run_report *report, size_t index, const surg__pip
 /* Ends a run: removes the names that were found. */
 void surg__report_end(surg__run_report *report);
 
+/* --- rows (report_rows.c) --- */
+
+struct json_t;
+/* Frees the rows of a report. */
+void surg__rows_free(surg_context *ctx, surg__pass_report *r);
+/* Prints the rows in columns. */
+void surg__rows_print(const surg__pass_report *r, surg__buf *out);
+/* Adds "tables", an array of objects for each table, and "row_count". */
+void surg__rows_json(surg_context *ctx, const surg__pass_report *r, struct json_t *all);
+
 #endif

@@ -134,6 +134,20 @@ typedef struct surg__counter {
   uint64_t n;
 } surg__counter;
 
+/* A cell of surg__row. */
+typedef struct surg__cell {
+  const char *name;
+  char *text; /* NULL: `number` */
+  double number;
+} surg__cell;
+
+/* A row of a report: surg_pass_row. */
+typedef struct surg__row {
+  const char *table;
+  surg__cell *cells;
+  size_t n;
+} surg__row;
+
 /* The report on one pass, over all its runs. */
 struct surg__pass_report {
   const surg_pass *pass;
@@ -144,6 +158,8 @@ struct surg__pass_report {
   SURG_VEC(surg__counter) counters;
   SURG_VEC(char *) notes; /* located lines, at most SURG__NOTES */
   uint64_t n_notes;
+  SURG_VEC(surg__row) rows; /* at most SURG__NOTES */
+  uint64_t n_rows;
 };
 
 #define SURG__NOTES 1000u

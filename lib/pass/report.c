@@ -135,6 +135,7 @@ void surg__run_report_free(surg__run_report *report) {
     for (size_t k = 0; k < r->notes.count; k++) surg__free(ctx, r->notes.items[k]);
     surg__vec_free(ctx, &r->counters);
     surg__vec_free(ctx, &r->notes);
+    surg__rows_free(ctx, r);
   }
   surg__vec_free(ctx, &report->passes);
   for (size_t i = 0; i < report->undone.count; i++) surg__free(ctx, report->undone.items[i].text);
@@ -157,6 +158,7 @@ static void print_details(const surg__pass_report *r, surg__buf *out) {
   if (r->n_notes > r->notes.count)
     surg__buf_printf(out, "  - and %llu more notes\n",
                      (unsigned long long)(r->n_notes - r->notes.count));
+  surg__rows_print(r, out);
 }
 
 void surg__run_report_print(const surg__run_report *report, bool stats, bool time, surg__buf *out) {
@@ -194,7 +196,7 @@ static json_t *json_pass(surg_context *ctx, const surg__pass_report *r) {
   }
   for (size_t i = 0; i < r->notes.count; i++)
     json_array_append_new(notes, surg__json_text(ctx, r->notes.items[i]));
-  return json_pack("{s:s,s:I,s:I,s:I,s:b,s:s,s:o,s:o,s:I}",
+  json_t *all = json_pack("{s:s,s:I,s:I,s:I,s:b,s:s,s:o,s:o,s:I}",
                    "name", r->pass->name,
                    "runs", (json_int_t)r->runs,
                    "ns", (json_int_t)r->ns,
@@ -204,6 +206,8 @@ static json_t *json_pass(surg_context *ctx, const surg__pass_report *r) {
                    "counters", counters,
                    "notes", notes,
                    "note_count", (json_int_t)r->n_notes);
+  if (all && r->n_rows) surg__rows_json(ctx, r, all);
+  return all;
 }
 
 static json_t *json_undone(surg_context *ctx, const surg__undone *u) {

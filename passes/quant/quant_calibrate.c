@@ -8,21 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/samples.h"
 #include "quant_static.h"
 
-#define SETS_MOST 4096 /* folders test_data_set_0, 1 ... of a folder */
-#define DRAWS_MOST 1024
-#define PATH_MOST 4096
 #define BINS_MOST (UINT64_C(1) << 26) /* bytes of the counts of all values */
-
-typedef struct runs {
-  quant_static_state *s;
-  surg_model *m; /* with all values as outputs */
-  surg_engine *engine;
-  surg_session *session;
-  surg_array **out;
-  size_t n_out;
-} runs;
 
 /* --- options --- */
 
@@ -99,74 +88,6 @@ bool quant_static_options(quant_static_state *s) {
   return true;
 }
 
-/* --- runs --- */
-
-static surg_status prepare(runs *r) {
-  const surg_engine_options how = {.size = sizeof how};
-  surg_pass_ctx *p = r->s->c->p;
-  surg_status s = surg_engine_new(surg_pass_context(p), &how, &r->engine);
-  if (s == SURG_OK) s = surg_session_new(r->engine, r->m, &r->session);
-  if (s != SURG_OK) return s;
-  r->n_out = surg_graph_output_count(surg_model_graph(r->m));
-  r->out = surg_pass_alloc(p, (r->n_out + 1) * sizeof *r->out);
-  return r->out ? SURG_OK : SURG_ENOMEM;
-}
-
-static void release(runs *r) {
-  for (size_t i = 0; r->out && i < r->n_out; i++) surg_array_free(r->out[i]);
-  surg_session_free(r->session);
-  surg_engine_free(r->engine);
-}
-
-static void clear(runs *r) {
-  for (size_t i = 0; i < r->n_out; i++) {
-    surg_array_free(r->out[i]);
-    r->out[i] = NULL;
-  }
-}
-
-/* Sample i: a folder or .npz, or NULL for drawn inputs. False: there is none. `path` has room for
- * PATH_MOST bytes. */
-static bool sample_at(const quant_static_state *s, uint64_t i, char *path, bool *drawn) {
-  const surg_pass_ctx *p = s->c->p;
-  const size_t given = surg_pass_list_count(p, "inputs");
-  *drawn = given == 0;
-  if (*drawn) return i < (uint64_t)surg_pass_int(p, "draws") && i < DRAWS_MOST;
-  for (size_t k = 0; k < given; k++) {
-    const char *folder = surg_pass_list_at(p, "inputs", k);
-    uint64_t sets = 0;
-    for (; sets < SETS_MOST; sets++) {
-      char *file = NULL;
-      const int n =
-          snprintf(path, PATH_MOST, "%s/test_data_set_%llu", folder, (unsigned long long)sets);
-      if (n >= PATH_MOST ||
-          surg_data_file(surg_pass_context(p), path, "input", 0, &file) != SURG_OK)
-        break;
-      surg_context_free_bytes(surg_pass_context(p), file);
-      if (sets == i) return true;
-    }
-    if (!sets) {
-      snprintf(path, PATH_MOST, "%s", folder);
-      if (i == 0) return true;
-      sets = 1;
-    }
-    i -= sets;
-  }
-  return false;
-}
-
-/* The inputs of sample i. SURG_ENOTFOUND: there is no such sample. */
-static surg_status inputs_of(runs *r, uint64_t i, surg_inputs **in) {
-  char path[PATH_MOST];
-  bool drawn;
-  if (!sample_at(r->s, i, path, &drawn)) return SURG_ENOTFOUND;
-  const surg_inputs_options how = {.size = sizeof how, .fill = SURG_FILL_RANDOM, .seed = i + 1};
-  surg_status s = surg_inputs_new(r->m, &how, in);
-  if (s == SURG_OK && !drawn) s = surg_inputs_read_all(*in, path);
-  if (s == SURG_OK && !drawn) s = surg_inputs_require_all(*in, path);
-  return s;
-}
-
 /* --- ranges --- */
 
 static void meet(quant_value *x, const float *f, uint64_t n) {
@@ -190,45 +111,39 @@ static void count(quant_value *x, const float *f, uint64_t n) {
   }
 }
 
-static void take(runs *r, const surg_value *v, const surg_array *a,
+static void take(quant_static_state *s, const surg_value *v, const surg_array *a,
                  void (*visit)(quant_value *x, const float *f, uint64_t n)) {
-  quant_value *x = v ? quant_value_of(r->s, v) : NULL;
+  quant_value *x = v ? quant_value_of(s, v) : NULL;
   if (x && x->marked && x->like == QUANT_NONE && !x->broken && surg_array_dtype(a) == SURG_FLOAT)
     visit(x, surg_array_data(a), surg_array_count(a));
 }
 
-static bool failed(runs *r) {
+static bool failed(quant_static_state *s, const samples_runs *r) {
   char line[QUANT_TEXT];
   snprintf(line, sizeof line, "the ranges of values cannot be measured: %.300s",
            surg_session_why(r->session));
-  surg_pass_fail(r->s->c->p, NULL, line);
+  surg_pass_fail(s->c->p, NULL, line);
   return false;
 }
 
 /* Runs all samples and lets `visit` take the values that are marked. */
-static bool run_all(runs *r, void (*visit)(quant_value *x, const float *f, uint64_t n)) {
-  quant_static_state *s = r->s;
+static bool run_all(quant_static_state *s, samples_runs *r,
+                    void (*visit)(quant_value *x, const float *f, uint64_t n)) {
   const surg_graph *all = surg_model_graph(r->m);
   for (s->samples = 0;; s->samples++) {
     surg_inputs *in = NULL;
-    surg_status st = inputs_of(r, s->samples, &in);
-    if (st == SURG_OK) st = surg_session_run(r->session, in, r->out, r->n_out);
-    if (st == SURG_ENOTFOUND) return true;
-    if (st != SURG_OK) {
-      surg_inputs_free(in);
-      if (surg_session_why(r->session)[0]) return failed(r);
-      return false;
-    }
-    for (size_t i = 0; i < surg_graph_input_count(s->g); i++) {
+    const surg_status st = samples_run(s->c->p, r, s->samples, &in);
+    for (size_t i = 0; st == SURG_OK && i < surg_graph_input_count(s->g); i++) {
       surg_array *a = NULL;
-      if (surg_inputs_get(in, i, &a) == SURG_OK) take(r, surg_graph_input(s->g, i), a, visit);
+      if (surg_inputs_get(in, i, &a) == SURG_OK) take(s, surg_graph_input(s->g, i), a, visit);
       surg_array_free(a);
     }
-    for (size_t i = 0; i < r->n_out; i++)
-      take(r, surg_graph_find_value(s->g, surg_value_name(surg_graph_output(all, i))), r->out[i],
-           visit);
     surg_inputs_free(in);
-    clear(r);
+    if (st == SURG_ENOTFOUND) return true;
+    if (st != SURG_OK) return surg_session_why(r->session)[0] && failed(s, r);
+    for (size_t i = 0; i < r->n_out; i++)
+      take(s, surg_graph_find_value(s->g, surg_value_name(surg_graph_output(all, i))), r->out[i],
+           visit);
   }
 }
 
@@ -260,16 +175,17 @@ static void scale_of(const quant_static_state *s, quant_value *x) {
 }
 
 bool quant_calibrate(quant_static_state *s, surg_model *model) {
-  runs r = {.s = s, .m = model};
-  const surg_status st = prepare(&r);
-  bool ok = st == SURG_OK && run_all(&r, meet);
+  const surg_engine_options how = {.size = sizeof how};
+  samples_runs r;
+  const surg_status st = samples_open(s->c->p, model, &how, &r);
+  bool ok = st == SURG_OK && run_all(s, &r, meet);
   if (st == SURG_EUNSUPPORTED || st == SURG_EINVALID)
     surg_pass_fail(s->c->p, NULL, "the evaluator cannot run the model");
-  if (ok && s->method != QUANT_MINMAX) ok = make_bins(s) && run_all(&r, count);
-  release(&r);
+  if (ok && s->method != QUANT_MINMAX) ok = make_bins(s) && run_all(s, &r, count);
+  samples_close(&r);
   for (size_t i = 0; i < s->n_values && ok; i++)
     if (s->values[i].marked && s->values[i].like == QUANT_NONE) scale_of(s, &s->values[i]);
-  s->drawn = !surg_pass_list_count(s->c->p, "inputs");
+  s->drawn = !samples_given(s->c->p);
   return ok;
 }
 
@@ -288,7 +204,7 @@ static void compare(quant_value *x, const surg_array *a, const surg_array *b) {
 }
 
 /* Outputs of `a` by name in `b`. */
-static void compare_all(quant_static_state *s, const runs *a, const runs *b) {
+static void compare_all(quant_static_state *s, const samples_runs *a, const samples_runs *b) {
   const surg_graph *before = surg_model_graph(a->m);
   surg_graph *after = surg_model_graph(b->m);
   for (size_t i = 0, k = 0; i < a->n_out; i++) {
@@ -306,25 +222,21 @@ static void compare_all(quant_static_state *s, const runs *a, const runs *b) {
 }
 
 bool quant_compare(quant_static_state *s, surg_model *before) {
-  runs a = {.s = s, .m = before}, b = {.s = s};
-  surg_status st = surg_model_all_outputs(s->c->m, &b.m);
-  if (st == SURG_OK) st = prepare(&a);
-  if (st == SURG_OK) st = prepare(&b);
+  const surg_engine_options how = {.size = sizeof how};
+  surg_pass_ctx *p = s->c->p;
+  surg_model *after = NULL;
+  samples_runs a = {0}, b = {0};
+  surg_status st = surg_model_all_outputs(s->c->m, &after);
+  if (st == SURG_OK) st = samples_open(p, before, &how, &a);
+  if (st == SURG_OK) st = samples_open(p, after, &how, &b);
   for (uint64_t i = 0; st == SURG_OK && i < s->samples; i++) {
-    surg_inputs *in = NULL, *same = NULL;
-    st = inputs_of(&a, i, &in);
-    if (st == SURG_OK) st = inputs_of(&b, i, &same);
-    if (st == SURG_OK) st = surg_session_run(a.session, in, a.out, a.n_out);
-    if (st == SURG_OK) st = surg_session_run(b.session, same, b.out, b.n_out);
+    st = samples_run(p, &a, i, NULL);
+    if (st == SURG_OK) st = samples_run(p, &b, i, NULL);
     if (st == SURG_OK) compare_all(s, &a, &b);
-    surg_inputs_free(in);
-    surg_inputs_free(same);
-    clear(&a);
-    clear(&b);
   }
-  release(&a);
-  release(&b);
-  surg_model_free(b.m);
+  samples_close(&a);
+  samples_close(&b);
+  surg_model_free(after);
   if (st == SURG_ENOMEM) return false;
   s->unknown = st != SURG_OK;
   if (s->unknown && !s->c->trial)

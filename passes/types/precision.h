@@ -12,10 +12,17 @@
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/precision.h>
 
+#include "../util/samples.h"
 #include "../util/table.h"
 
 #define PREC_NONE UINT32_MAX
 #define PREC_TEXT 400 /* bytes of a line of the report */
+
+/* What a value was before the conversion and is after it, in all runs together. */
+typedef struct prec_difference {
+  double signal, noise; /* squares of finite elements before, and of differences */
+  bool met, wrong;      /* compared; sizes, kinds, infinities or NaN differ */
+} prec_difference;
 
 /* Why a slot stays. */
 typedef enum prec_why {
@@ -35,6 +42,7 @@ typedef enum prec_why {
   PREC_ABSENT,   /* the elements are not available */
   PREC_BOUND,    /* a value passes the range of the type */
   PREC_MEASURED, /* a measured value is near the end of the range */
+  PREC_TINY,     /* values are too small for all digits of the type */
   PREC_UNPROVEN, /* integers: no proof that a value fits */
   PREC_LARGE,    /* a constant passes the range of the type */
   PREC_SMALL,    /* a constant would lose its digits or become 0 */
@@ -46,6 +54,7 @@ typedef enum prec_why {
   PREC_INTEGER, /* it computes numbers that become integers */
   PREC_TIED,    /* a value that cannot be cast connects it with one that stays */
   PREC_CASTS,   /* fewer Casts so */
+  PREC_ERROR,   /* the tolerance: the node adds too large an error */
   PREC_WHYS
 } prec_why;
 
@@ -80,6 +89,8 @@ typedef struct prec_value {
   bool bounded;   /* `bound` is proven */
   bool measured;  /* ... is measured */
   double bound;   /* of absolute values */
+  uint32_t path;  /* converted nodes on the longest path to it, within a graph */
+  prec_difference error;
 } prec_value;
 
 /* How a node sets the type of outputs that no input determines. */
@@ -106,10 +117,6 @@ typedef struct prec_kind {
   bool narrows;  /* elements may overflow or lose digits */
   bool small;    /* 16 bits: some operators are not computed in it */
   bool integers; /* every value needs a proof that it fits */
-  double top;    /* the largest number */
-  double normal; /* the smallest number with all digits */
-  double zero;   /* numbers up to this become 0 */
-  double unit;   /* half the distance of 1 to the next number */
 } prec_kind;
 
 typedef struct prec {
@@ -118,7 +125,8 @@ typedef struct prec {
   surg_target *target; /* NULL: none */
   const prec_kind *kind;
   uint64_t from;
-  int wide; /* the type of a value of the new type that has to leave it */
+  surg_float_limits limits; /* of the new type; of integers `top` alone */
+  int wide;                 /* the type of a value of the new type that has to leave it */
   bool io, aggressive, saturate;
   table chosen; /* set of the nodes of the option `node` */
   prec_value *values;
@@ -134,9 +142,19 @@ typedef struct prec {
   bool unproven_axis;   /* an index is clamped for an axis of unknown size */
   bool given;           /* the inputs of measured bounds are given, not drawn */
   char unmeasured[160]; /* why bounds are not measured; "": they are, or need not be */
-  uint32_t path;        /* converted nodes on the longest path, within a graph */
-  bool exhausted;       /* the cut was given up */
-  bool failed;          /* out of memory */
+  bool undrawn;         /* no runs are wanted */
+  surg_model *original; /* the model before the conversion, with all values as outputs */
+  samples_runs before;  /* its runs; the results are those of the last sample */
+  uint64_t samples;
+  prec_difference *outputs; /* by output of the model */
+  double tolerance;         /* of outputs; below 0: none */
+  uint64_t special;         /* functions that were added */
+  uint64_t left, trials;    /* of the search: nodes that stay, and models that ran */
+  char incomparable[160];   /* why errors are unknown; "": they are not */
+  bool trial;               /* a copy of the model: nothing is reported */
+  uint32_t path;            /* converted nodes on the longest path, within a graph */
+  bool exhausted;           /* the cut was given up */
+  bool failed;              /* out of memory */
 } prec;
 
 /* --- precision.c --- */
@@ -147,9 +165,10 @@ typedef struct prec {
       SURG_OPTION(LIST, "node", NULL, "convert only these nodes"),             \
       SURG_OPTION(STRING, "target", NULL, "use only types that the target states")
 #define PREC_SATURATE SURG_OPTION(BOOL, "saturate", "false", "clamp constants to the range")
-#define PREC_MEASURE_OPTIONS                                                        \
-  SURG_OPTION(STRING, "inputs", NULL, "folder or .npz of inputs that give bounds"), \
-      SURG_OPTION(INT, "draws", "1", "runs on drawn inputs, without them")
+#define PREC_MEASURE_OPTIONS                                                       \
+  SURG_OPTION(LIST, "inputs", NULL, "folders or .npz of inputs that give bounds"), \
+      SURG_OPTION(INT, "draws", "1", "runs on drawn inputs, without them"),        \
+      SURG_OPTION(STRING, "tolerance", NULL, "error of outputs; worse nodes stay")
 #define PREC_NARROW_OPTIONS                                                                \
   PREC_OPTIONS,                                                                            \
       SURG_OPTION(BOOL, "aggressive", "false", "convert also operators that lose digits"), \
@@ -213,6 +232,29 @@ void prec_pin_value(prec *c, prec_value *x, prec_why why);
 void prec_measure(prec *c);
 /* Pins those that come near the range of the type. */
 void prec_pin_measured(prec *c);
+/* The limits of runs: those of drawn inputs, which the user did not ask for. */
+surg_engine_options prec_engine(const prec *c);
+
+/* --- precision_error.c --- */
+/* Runs the original model and `after`, its conversion, on the same inputs, and sets the differences
+ * of values and outputs; c->incomparable is the reason where that is not possible. False: out of
+ * memory. */
+bool prec_compare(prec *c, const surg_model *after);
+/* The root of the ratio of squares of differences to those of elements; infinite where infinities
+ * or NaN differ. */
+double prec_error(const prec_difference *d);
+/* The largest error of an output after prec_compare. */
+double prec_worst_output(const prec *c);
+
+/* --- precision_search.c --- */
+/* Pins the nodes that have to stay so that no output is off by more than the tolerance. The slots
+ * have their pins, and are not decided. False: reported, or out of memory. */
+bool prec_search(prec *c);
+
+/* --- precision_functions.c --- */
+/* Gives calls of a function with different element types functions of their own. False: out of
+ * memory. */
+bool prec_specialize(prec *c);
 
 /* --- precision_cut.c --- */
 /* Decides the slots: prec_slot.moves of all roots. False: out of memory. */

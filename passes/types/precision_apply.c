@@ -214,8 +214,8 @@ static bool apply_setter(prec *c, const prec_setter *s) {
 
 /* Raises or clamps a number that the new type cannot express. */
 static double expressible(const prec *c, double v) {
-  const double size = v < 0 ? -v : v, top = c->kind->top;
-  const double to = size > top ? top : size > 0 && size <= c->kind->zero ? c->kind->normal : size;
+  const double size = v < 0 ? -v : v, top = c->limits.top;
+  const double to = size > top ? top : size > 0 && size <= c->limits.zero ? c->limits.normal : size;
   return v < 0 ? -to : to;
 }
 
@@ -227,7 +227,7 @@ static bool raise_attrs(prec *c, surg_node *n) {
     if (!(v - to > 0) && !(to - v > 0)) continue;
     char line[PREC_TEXT];
     snprintf(line, sizeof line, "%.60s: %g is now %g", surg_attr_name(a), v, to);
-    surg_pass_note(c->p, n, line);
+    if (!c->trial) surg_pass_note(c->p, n, line);
     c->clamped++;
     if (surg_node_set_float(n, surg_attr_name(a), (float)to)) return false;
   }

@@ -28,8 +28,8 @@ static bool divides(const prec_read *r) {
 }
 
 static prec_why constant_fault(const prec *c, const surg_extent *e) {
-  if (e->largest > c->kind->top) return PREC_LARGE;
-  return e->largest > 0 && e->largest < c->kind->normal ? PREC_SMALL : PREC_FREE;
+  if (e->largest > c->limits.top) return PREC_LARGE;
+  return e->largest > 0 && e->largest < c->limits.normal ? PREC_SMALL : PREC_FREE;
 }
 
 /* Whether a large operand makes a large result, as far as is known: not where it is a limit, and
@@ -52,8 +52,8 @@ static void pin_results(prec *c, prec_value *x, prec_value **stack) {
       prec_value *y = n ? prec_find(c, surg_node_output(n, 0)) : NULL;
       surg_range range;
       if (!n || !surg_node_schema(n) || !passes_on(c, n, y)) continue;
-      if (surg_value_range(y->v, &range) == SURG_OK && range.low >= -c->kind->top &&
-          range.high <= c->kind->top)
+      if (surg_value_range(y->v, &range) == SURG_OK && range.low >= -c->limits.top &&
+          range.high <= c->limits.top)
         continue;
       y->clamped = c->saturate;
       if (!c->saturate) prec_pin_value(c, y, PREC_BOUND); /* at most once a value */
@@ -78,7 +78,7 @@ static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_valu
   if (why != PREC_FREE) prec_pin_value(c, x, why);
   if (why == PREC_LARGE) pin_results(c, x, stack);
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
-    if (e.least > 0 && e.least <= c->kind->zero && divides(&c->reads[r]))
+    if (e.least > 0 && e.least <= c->limits.zero && divides(&c->reads[r]))
       prec_pin(c, c->reads[r].slot, PREC_SMALL);
 }
 
@@ -90,7 +90,7 @@ static void pin_default(prec *c, prec_value *x) {
   if (surg_tensor_extent(t, &e) != SURG_OK) {
     prec_pin_value(c, x, PREC_ABSENT);
   } else if (c->kind->integers) {
-    if (e.low < -c->kind->top - 1 || e.high > c->kind->top) prec_pin_value(c, x, PREC_UNPROVEN);
+    if (e.low < -c->limits.top - 1 || e.high > c->limits.top) prec_pin_value(c, x, PREC_UNPROVEN);
   } else if (constant_fault(c, &e) != PREC_FREE) {
     prec_pin_value(c, x, constant_fault(c, &e));
   }
@@ -105,7 +105,8 @@ static void pin_bound(prec *c, prec_value *x) {
   if (!(bound < HUGE_VAL)) return;
   x->bounded = !r.nan;
   x->bound = bound;
-  if (bound > c->kind->top) prec_pin_value(c, x, PREC_BOUND);
+  if (bound > c->limits.top) prec_pin_value(c, x, PREC_BOUND);
+  if (bound > 0 && bound < c->limits.normal) prec_pin_value(c, x, PREC_TINY);
 }
 
 /* Whether every axis of the data of a node is proven to be shorter than 2^31. */
@@ -114,7 +115,7 @@ static bool short_axes(const prec *c, const surg_node *n) {
   if (!surg_type_has_rank(t)) return false;
   for (size_t i = 0; i < surg_type_rank(t); i++) {
     int64_t low, high;
-    if (!surg_dim_range(surg_type_dim(t, i), &low, &high) || (double)high > c->kind->top)
+    if (!surg_dim_range(surg_type_dim(t, i), &low, &high) || (double)high > c->limits.top)
       return false;
   }
   return true;
@@ -142,8 +143,8 @@ static void pin_integers(prec *c, prec_value *x) {
   }
   x->bounded = true;
   x->bound = t ? e.largest : fmax(fabs(r.low), fabs(r.high));
-  if (t && (e.low < -c->kind->top - 1 || e.high > c->kind->top)) pin_sentinel(c, x);
-  if (!t && (r.low < -c->kind->top - 1 || r.high > c->kind->top))
+  if (t && (e.low < -c->limits.top - 1 || e.high > c->limits.top)) pin_sentinel(c, x);
+  if (!t && (r.low < -c->limits.top - 1 || r.high > c->limits.top))
     prec_pin_value(c, x, PREC_UNPROVEN);
 }
 
@@ -169,8 +170,8 @@ static void pin_values(prec *c) {
 static prec_why number_fault(const prec *c, double v) {
   const double size = fabs(v);
   if (!(size < HUGE_VAL) || size == 0) return PREC_FREE;
-  if (size > c->kind->top) return PREC_ATTR_LARGE;
-  return size <= c->kind->zero ? PREC_ATTR_SMALL : PREC_FREE;
+  if (size > c->limits.top) return PREC_ATTR_LARGE;
+  return size <= c->limits.zero ? PREC_ATTR_SMALL : PREC_FREE;
 }
 
 static prec_why tensor_fault(const prec *c, const surg_tensor *t) {

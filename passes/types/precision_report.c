@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a conversion of element types reports: a summary, the reasons by number, each value. */
+#include <inttypes.h>
 #include <math.h>
 #include <onnxsurg/ops.h>
 #include <stdio.h>
@@ -15,25 +16,27 @@ static const char *const reasons[] = {
     [PREC_SCHEMA] = "the operator does not accept the type in this opset",
     [PREC_IR] = "the type needs a later IR version (ir{to=4})",
     [PREC_TARGET] = "the target has no kernel of the type",
-    [PREC_TYPES] = "the type of another value that must agree is unknown or different",
+    [PREC_TYPES] = "a value that must have its type has another, or an unknown one",
     [PREC_FIXED] = "the operator or a caller fixes the type",
     [PREC_RANDOM] = "random",
     [PREC_SPARSE] = "the elements are sparse or can change",
     [PREC_BITS] = "the operator reads the bits of elements",
     [PREC_ABSENT] = "the elements are not available",
-    [PREC_BOUND] = "a value passes the range of the type, or follows from one that does",
+    [PREC_BOUND] = "passes the range of the type, or follows from such a value",
     [PREC_MEASURED] = "a measured value is near the end of the range",
+    [PREC_TINY] = "its values are below the smallest number with all digits",
     [PREC_UNPROVEN] = "not proven to fit the type",
-    [PREC_LARGE] = "a constant passes the range of the type (saturate clamps it)",
+    [PREC_LARGE] = "a constant passes the range (saturate clamps it)",
     [PREC_SMALL] = "a constant would become 0 or lose digits (saturate raises it)",
-    [PREC_ATTR_LARGE] = "an attribute passes the range of the type (saturate clamps it)",
+    [PREC_ATTR_LARGE] = "an attribute passes the range (saturate clamps it)",
     [PREC_ATTR_SMALL] = "an attribute would become 0 (saturate raises it)",
-    [PREC_SENSITIVE] = "the operator loses digits in the type (aggressive converts it)",
+    [PREC_SENSITIVE] = "the operator loses digits (aggressive converts it)",
     [PREC_QUANTIZED] = "quantized (aggressive converts it)",
     [PREC_WIDTH] = "the result may depend on the width of integers",
     [PREC_INTEGER] = "it becomes an integer (aggressive converts it)",
-    [PREC_TIED] = "a value that cannot be cast here connects it with one that stays",
+    [PREC_TIED] = "a value without a Cast connects it with one that stays",
     [PREC_CASTS] = "fewer Casts so",
+    [PREC_ERROR] = "the tolerance requires it",
 };
 _Static_assert(sizeof reasons / sizeof *reasons == PREC_WHYS, "a text for each reason");
 
@@ -46,12 +49,12 @@ static uint32_t slot_of(const prec *c, const prec_value *x) {
 /* --- depth --- */
 
 /* Counts converted nodes on the path to the results of a node. */
-static uint32_t pass_node(prec *c, const surg_node *n, uint32_t *made) {
+static uint32_t pass_node(prec *c, const surg_node *n) {
   uint32_t here = 0;
   bool moved = false;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const prec_value *x = prec_find(c, surg_node_input(n, i));
-    if (x && made[x - c->values] > here) here = made[x - c->values];
+    if (x && x->path > here) here = x->path;
   }
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     const prec_value *x = prec_find(c, surg_node_output(n, i));
@@ -59,20 +62,31 @@ static uint32_t pass_node(prec *c, const surg_node *n, uint32_t *made) {
   }
   here += moved;
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
-    const prec_value *x = prec_find(c, surg_node_output(n, i));
-    if (x) made[x - c->values] = here;
+    prec_value *x = prec_find(c, surg_node_output(n, i));
+    if (x) x->path = here;
   }
   return here;
 }
 
 void prec_measure_path(prec *c) {
-  uint32_t *made = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *made);
   surg_graph *g = NULL;
-  while (made && (g = surg_model_next_graph(c->m, g)))
+  /* A constant that moves is rounded once. */
+  for (uint32_t i = 0; i < c->n_values; i++) {
+    prec_value *x = &c->values[i];
+    for (uint32_t r = x->made == PREC_NONE ? x->reads : PREC_NONE; r != PREC_NONE && !x->path;
+         r = c->reads[r].next)
+      x->path = c->slots[prec_root(c, c->reads[r].slot)].moves && x->dtype != c->kind->to;
+  }
+  while ((g = surg_model_next_graph(c->m, g)))
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      const uint32_t here = pass_node(c, n, made);
+      const uint32_t here = pass_node(c, n);
       if (here > c->path) c->path = here;
     }
+}
+
+/* The estimated error of a value: half a unit in the last place times the root of the path. */
+static double estimate(const prec *c, uint32_t path) {
+  return c->limits.unit * sqrt((double)path);
 }
 
 /* --- lines --- */
@@ -99,21 +113,43 @@ static void count_value(prec *c, const prec_value *x, tally *t) {
 
 static void summary(prec *c, const tally *t) {
   char line[PREC_TEXT];
-  const char *to = surg_dtype_name(c->kind->to);
-  int n = snprintf(line, sizeof line,
-                   "%llu value%s of %llu to %s, %llu constant%s among them; %llu Cast%s added, "
-                   "%llu removed",
-                   (unsigned long long)t->moved, t->moved == 1 ? "" : "s",
-                   (unsigned long long)(t->moved + t->stay), to, (unsigned long long)t->constants,
-                   t->constants == 1 ? "" : "s", (unsigned long long)c->added,
-                   c->added == 1 ? "" : "s", (unsigned long long)c->removed);
-  if (c->kind->unit > 0 && t->moved > 0 && n > 0 && (size_t)n < sizeof line) {
-    snprintf(
-        line + n, sizeof line - (size_t)n,
-        "; relative error about %.1e (an estimate, no bound: %g * sqrt(%u), the nodes on a path)",
-        c->kind->unit * sqrt((double)(c->path ? c->path : 1)), c->kind->unit, c->path);
-  }
+  snprintf(line, sizeof line,
+           "%" PRIu64 " value%s of %" PRIu64 " to %s, %" PRIu64 " constant%s among them; %" PRIu64
+           " Cast%s added, %" PRIu64 " removed",
+           t->moved, t->moved == 1 ? "" : "s", t->moved + t->stay, surg_dtype_name(c->kind->to),
+           t->constants, t->constants == 1 ? "" : "s", c->added, c->added == 1 ? "" : "s",
+           c->removed);
   surg_pass_note(c->p, NULL, line);
+  if (c->special) {
+    snprintf(line, sizeof line, "%" PRIu64 " function%s added: calls have different types",
+             c->special, c->special == 1 ? "" : "s");
+    surg_pass_note(c->p, NULL, line);
+  }
+}
+
+/* The errors of the outputs: estimated, and measured. */
+static void error_lines(prec *c, const tally *t) {
+  char line[PREC_TEXT];
+  if (c->limits.unit > 0 && t->moved > 0) {
+    snprintf(line, sizeof line, "estimated error: %.1e = %g * sqrt(%" PRIu32 "), no bound",
+             estimate(c, c->path ? c->path : 1), c->limits.unit, c->path);
+    surg_pass_note(c->p, NULL, line);
+  }
+  if (c->outputs && !c->incomparable[0]) {
+    snprintf(line, sizeof line, "measured error of outputs: %.1e, on %" PRIu64 " %s input%s",
+             prec_worst_output(c), c->samples, c->given ? "given" : "drawn",
+             c->samples == 1 ? "" : "s");
+    surg_pass_note(c->p, NULL, line);
+  } else if (c->outputs) {
+    snprintf(line, sizeof line, "error not measured: %s", c->incomparable);
+    surg_pass_note(c->p, NULL, line);
+  }
+  if (c->tolerance >= 0) {
+    snprintf(line, sizeof line,
+             "tolerance %g: %" PRIu64 " node%s left, found by %" PRIu64 " trial%s", c->tolerance,
+             c->left, c->left == 1 ? "" : "s", c->trials, c->trials == 1 ? "" : "s");
+    surg_pass_note(c->p, NULL, line);
+  }
 }
 
 static void reason_lines(prec *c, const tally *t) {
@@ -127,11 +163,10 @@ static void reason_lines(prec *c, const tally *t) {
   const uint64_t computed = t->moved - t->constants;
   if (c->kind->narrows && computed > t->bounded) {
     snprintf(line, sizeof line,
-             "of %llu computed values %llu are proven to stay within %g, %llu are so on %s inputs, "
-             "%llu are unknown; ranges of inputs (--range) prove more",
-             (unsigned long long)computed, (unsigned long long)t->bounded, c->kind->top,
-             (unsigned long long)t->measured, c->given ? "given" : "drawn",
-             (unsigned long long)(computed - t->bounded - t->measured));
+             "bounds of %" PRIu64 " computed value%s: %" PRIu64 " proven, %" PRIu64
+             " on %s inputs, %" PRIu64 " unknown (--range)",
+             computed, computed == 1 ? "" : "s", t->bounded, t->measured,
+             c->given ? "given" : "drawn", computed - t->bounded - t->measured);
     surg_pass_note(c->p, NULL, line);
   }
   if (c->unmeasured[0]) {
@@ -144,32 +179,35 @@ static void reason_lines(prec *c, const tally *t) {
                    "is reached");
 }
 
-static void value_line(prec *c, const prec_value *x) {
-  char line[PREC_TEXT], bound[64] = "unknown";
+static void value_row(prec *c, const prec_value *x) {
   const uint32_t slot = slot_of(c, x);
   if (slot == PREC_NONE) return;
   const prec_slot *s = &c->slots[prec_root(c, slot)];
   if (x->dtype == c->kind->to && s->moves) return;
-  if (x->bounded || x->measured)
-    snprintf(bound, sizeof bound, "%g%s", x->bound,
-             !x->measured ? ""
-             : c->given   ? " on given inputs"
-                          : " on drawn inputs");
-  const char *now = surg_dtype_name(prec_final(c, x, slot));
-  if (s->moves)
-    snprintf(line, sizeof line, "value '%.200s': %s; bound %s", surg_value_name(x->v), now, bound);
-  else
-    snprintf(line, sizeof line, "value '%.200s': %s: %s; bound %s", surg_value_name(x->v), now,
-             reasons[s->why], bound);
-  surg_pass_note(c->p, NULL, line);
+  const double none = (double)NAN;
+  const bool moves = s->moves;
+  const surg_cell cells[] = {
+      {"value", surg_value_name(x->v), 0},
+      {"type", surg_dtype_name(prec_final(c, x, slot)), 0},
+      {"bound", NULL, x->bounded || x->measured ? x->bound : none},
+      {"from",
+       !x->measured ? x->bounded ? "proof" : "-"
+       : c->given   ? "given"
+                    : "drawn",
+       0},
+      {"error", NULL, x->error.met && !c->incomparable[0] ? prec_error(&x->error) : none},
+      {"estimate", NULL, c->limits.unit > 0 ? estimate(c, x->path) : none},
+      {"why", moves ? "" : reasons[s->why], 0}};
+  surg_pass_row(c->p, "values", cells, sizeof cells / sizeof *cells);
 }
 
 void prec_report(prec *c) {
   tally t = {0};
   for (uint32_t i = 0; i < c->n_values; i++) count_value(c, &c->values[i], &t);
   summary(c, &t);
+  error_lines(c, &t);
   reason_lines(c, &t);
-  for (uint32_t i = 0; i < c->n_values; i++) value_line(c, &c->values[i]);
+  for (uint32_t i = 0; i < c->n_values; i++) value_row(c, &c->values[i]);
   surg_pass_count(c->p, "values converted", t.moved);
   surg_pass_count(c->p, "values that stay", t.stay);
   if (c->added) surg_pass_count(c->p, "Casts added", c->added);

@@ -28,6 +28,11 @@ def npy(path, dims, values):
         f.write(struct.pack('<%df' % len(values), *values))
 
 
+def row(report, value):
+    """The row of a value in a report."""
+    return next(r for r in report['tables']['values'] if r['value'] == value)
+
+
 class Precision(common.Case):
     def notes(self, *args):
         report = json.loads(self.ok('to-float16', '--json', *args))
@@ -38,12 +43,26 @@ class Precision(common.Case):
         os.mkdir('data')
         npy('data/input_0.npy', (2, 2), [1, 2, 3, 4])
         small = self.notes('--inputs', 'data', 'm.onnxtxt', 'out.onnx')
-        self.assertIn("value 'a': float16; bound 22 on given inputs", small['notes'])
+        self.assertEqual(row(small, 'a')['type'], 'float16')
+        self.assertEqual((row(small, 'a')['bound'], row(small, 'a')['from']), (22, 'given'))
+        self.assertGreater(row(small, 'y')['estimate'], 0)
+        self.assertLess(row(small, 'y')['error'], 1e-3)
+        self.assertIsNone(row(small, 'v')['error'])
         npy('data/input_0.npy', (2, 2), [1, 2, 3, 40000])
         large = self.notes('--inputs', 'data', 'm.onnxtxt', 'out.onnx')
-        self.assertIn("value 'a': float: a measured value is near the end of the range; "
-                      "bound 160006 on given inputs", large['notes'])
+        self.assertEqual(row(large, 'a')['type'], 'float')
+        self.assertEqual(row(large, 'a')['why'], 'a measured value is near the end of the range')
+        self.assertEqual(row(large, 'a')['bound'], 160006)
         self.assertLess(large['counters']['values converted'], small['counters']['values converted'])
+
+    def test_sets_of_inputs_bound_together(self):
+        self.write('m.onnxtxt', MATRIX.encode())
+        for i, most in enumerate((4, 40000, 5)):
+            os.makedirs('data/test_data_set_%d' % i)
+            npy('data/test_data_set_%d/input_0.npy' % i, (2, 2), [1, 2, 3, most])
+        report = self.notes('--inputs', 'data', '--tolerance', '0.01', 'm.onnxtxt', 'out.onnx')
+        self.assertEqual(row(report, 'a')['bound'], 160006)
+        self.assertIn('on 3 given inputs', ' '.join(report['notes']))
 
     def test_inputs_that_are_not_there(self):
         self.write('m.onnxtxt', MATRIX.encode())
