@@ -34,6 +34,7 @@ typedef struct outcome {
   uint64_t bytes_before, bytes_after;
   surg_run_report *report;
   surg_run_summary run;
+  surg_growth growth; /* what a budget would win */
   bool check;
 } outcome;
 

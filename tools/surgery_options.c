@@ -35,6 +35,7 @@ enum {
   OPT_RANGE,
   OPT_TRUST,
   OPT_LOG,
+  OPT_GROWTH,
   OPT_MAP,
   OPT_DRY_RUN,
   OPT_EXTERNAL_DATA,
@@ -70,6 +71,7 @@ const struct option surgery_table[] = {
     {"input-shape", required_argument, NULL, OPT_INPUT_SHAPE},
     {"range", required_argument, NULL, OPT_RANGE},
     {"trust", required_argument, NULL, OPT_TRUST},
+    {"max-growth", required_argument, NULL, OPT_GROWTH},
     {"log", required_argument, NULL, OPT_LOG},
     {"map", required_argument, NULL, OPT_MAP},
     {"dry-run", no_argument, NULL, OPT_DRY_RUN},
@@ -129,6 +131,8 @@ static const char help[] =
     "                          (--trust inferred: do not)\n"
     "  --skip-pass PASS        remove a pass from the pipeline\n"
     "  --rewrite-limit N       stop after N rewrites\n"
+    "  --max-growth N          bytes that a new constant may add to the file, as 12KiB,\n"
+    "                          or inf (0)\n"
     "\n"
     "  --external-data NAME    write large weights to file NAME in the folder of OUT\n"
     "  --external-threshold N  ... weights of at least N bytes (1KiB)\n"
@@ -272,6 +276,14 @@ static int take_limit(surgery *j, const char *arg) {
   return EXIT_DONE;
 }
 
+static int take_growth(surgery *j, const char *arg) {
+  if (strcmp(arg, "inf") == 0)
+    j->run.max_growth = UINT64_MAX;
+  else if (!cli_number(arg, &j->run.max_growth))
+    return cli_usage("--max-growth expects bytes, such as 12KiB, or inf");
+  return EXIT_DONE;
+}
+
 static int take_trust(surgery *j, const char *arg) {
   j->run.trust_declared = !strcmp(arg, "declared");
   if (j->run.trust_declared || !strcmp(arg, "inferred")) return EXIT_DONE;
@@ -317,6 +329,8 @@ static int take(void *user, int o, char *arg) {
       return cli_words_take(&j->print_after, arg ? arg : "changed");
     case OPT_REWRITE_LIMIT:
       return take_limit(j, arg);
+    case OPT_GROWTH:
+      return take_growth(j, arg);
     case OPT_TRUST:
       return take_trust(j, arg);
     case OPT_EXTERNAL_DATA:

@@ -87,6 +87,28 @@ static json_t *json_proof(const surg_run_summary *r) {
   return j;
 }
 
+/* Prints what a budget would win. */
+static void print_growth(FILE *f, const surg_growth *g) {
+  if (!g->nodes) return;
+  fprintf(f, "  %llu node%s fewer with --max-growth ", (unsigned long long)g->nodes,
+          g->nodes == 1 ? "" : "s");
+  if (g->max_growth == UINT64_MAX)
+    fputs("inf", f);
+  else
+    fprintf(f, "%lluKiB", (unsigned long long)(g->max_growth / 1024));
+  if (g->bytes) fprintf(f, " (file: +%s)", cli_bytes(g->bytes));
+  fputc('\n', f);
+}
+
+static json_t *json_growth(const surg_growth *g) {
+  json_t *j = json_object();
+  json_object_set_new(j, "nodes", json_integer((json_int_t)g->nodes));
+  json_object_set_new(j, "bytes", json_integer((json_int_t)g->bytes));
+  if (g->max_growth != UINT64_MAX)
+    json_object_set_new(j, "max_growth", json_integer((json_int_t)g->max_growth));
+  return j;
+}
+
 static void print_summary(const outcome *o) {
   FILE *f = stderr;
   cli_put(f, o->in);
@@ -104,6 +126,7 @@ static void print_summary(const outcome *o) {
   fprintf(f, "  exactness: %s%s\n", surg_exactness_name(o->run.used),
           o->run.limit_reached ? "; the rewrite limit left work undone" : "");
   if (o->check) print_proof(f, &o->run);
+  print_growth(f, &o->growth);
 }
 
 /* Whether the user's pipeline contains the name as a word; presets are not expanded. */
@@ -191,6 +214,7 @@ static void print_json(const surgery *s, surg_context *ctx, const outcome *o) {
   if (json_array_size(assumed)) json_object_set(j, "assumed", assumed);
   json_decref(assumed);
   json_object_set_new(j, "interface", interface_json(o));
+  if (o->growth.nodes) json_object_set_new(j, "growth", json_growth(&o->growth));
   if (o->check) json_object_set_new(j, "check", json_proof(&o->run));
   json_dumpf(j, stdout, JSON_INDENT(2));
   putchar('\n');

@@ -70,6 +70,9 @@ typedef struct surg_run_options {
    * model are not called, and map_path is not possible. O(bytes of the model in its file) for each
    * such pass. Since 0.2. See surg_context_isolate_plugins. */
   bool isolate_plugins;
+  /* Bytes that one new constant may add to the file, for passes that let nothing grow by default
+   * and whose option max-growth the pipeline does not set. Since 0.2. */
+  uint64_t max_growth;
 } surg_run_options;
 
 /* What a run did. Belongs to the context of the model, and is freed before it. */
@@ -139,6 +142,22 @@ SURG_EXPORT surg_status surg_run_print(const surg_run_report *r, bool json, char
  * surg_context_free_bytes. SURG_EUSAGE for NULL, SURG_ENOMEM. */
 SURG_EXPORT surg_status surg_run_lines(const surg_run_report *r, bool stats, bool time,
                                        char **text);
+/* What a larger file would win: see surg_run_growth. */
+typedef struct surg_growth {
+  uint32_t size;       /* set by the caller: sizeof(surg_growth) */
+  uint64_t nodes;      /* nodes fewer than in the result of the run; 0: nothing to win */
+  uint64_t bytes;      /* by which the file would be larger */
+  uint64_t max_growth; /* the budget: max_growth of the run options */
+} surg_growth;
+
+/* Finds out by a second run what a budget would win, if a pass of the run that `r` reports left
+ * work because the file would have grown. `original` is the model before the run (a clone), and
+ * `result` the model after it; neither is changed. `options` are those of the run. Costs
+ * one or two runs; models of more than SURG_LIMIT_GROWTH_NODES nodes are left out. SURG_EUSAGE for
+ * NULL, SURG_ENOMEM; a second run that fails wins nothing. Since 0.2. */
+SURG_EXPORT surg_status surg_run_growth(const surg_pipeline *p, const surg_model *original,
+                                        surg_model *result, const surg_run_options *options,
+                                        const surg_run_report *r, surg_growth *out);
 /* Frees a report; NULL is allowed. */
 SURG_EXPORT void surg_run_report_free(surg_run_report *r);
 

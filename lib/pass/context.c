@@ -214,7 +214,9 @@ bool surg_pass_allows(const surg_pass_ctx *p, surg_exactness e) {
 bool surg_pass_keeps_copy(const surg_pass_ctx *p, const surg_tensor *t) {
   if (!p || !t || !declares(p, "max-growth")) return false;
   const int64_t most = surg_pass_int(p, "max-growth");
-  return most > 0 && surg_tensor_bytes(t) <= (uint64_t)most;
+  const bool fits = most > 0 && surg_tensor_bytes(t) <= (uint64_t)most;
+  if (!fits) p->run->report->grows = true;
+  return fits;
 }
 
 void *surg_pass_alloc(surg_pass_ctx *p, size_t n) {

@@ -163,6 +163,10 @@ bool surg_pass_bool(const surg_pass_ctx *p, const char *name) {
 
 int64_t surg_pass_int(const surg_pass_ctx *p, const char *name) {
   const surg__optval *v = option(p, name, SURG_OPTION_INT);
+  /* The budget of the run replaces a default of 0; a default above it is in other units. */
+  const uint64_t budget = v && !v->given && v->i == 0 ? p->run->options->max_growth : 0;
+  if (budget && strcmp(name, "max-growth") == 0)
+    return budget > INT64_MAX ? INT64_MAX : (int64_t)budget;
   return v ? v->i : 0;
 }
 

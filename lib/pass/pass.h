@@ -116,6 +116,7 @@ typedef struct surg__run_options {
   const char *map_path; /* JSON: map from old to new names; NULL: none */
   uint64_t timeout_ms;  /* 0: none; SURG_ELIMIT when exceeded */
   uint64_t max_memory;  /* 0: the limit of the context */
+  uint64_t max_growth;  /* as in surg_run_options */
   const char *const *dims; /* assumptions about symbolic dimensions; see surg_model_assume_dim */
   size_t n_dims;
   const char *const *ranges; /* assumptions about values; see surg_model_assume_range */
@@ -184,9 +185,14 @@ typedef struct surg__run_report {
   bool changed;       /* whether the model's epoch changed */
   bool limit_reached; /* work was left because of the rewrite limit */
   bool interface;     /* names of model inputs or outputs changed */
+  bool grows;         /* work was left because a constant would have been duplicated */
   surg_exactness worst;
   const char *failed; /* name of the pass that failed, or NULL */
 } surg__run_report;
+
+/* The internal form of the options of a run, and of a report (public.c). */
+surg__run_options surg__run_options_of(const surg_run_options *o);
+const surg__run_report *surg__run_report_of(const surg_run_report *r);
 
 /* SURG_OK if the lenient load left no open finding of severity error; else reports the first one
  * with its cure. */
@@ -199,6 +205,9 @@ surg_status surg__refuse_defects(surg_model *m);
  * surg__run_report_free. */
 surg_status surg__run(surg_model **model, const surg__pipeline *pipeline,
                       const surg__run_options *options, surg__run_report *report);
+/* The number of nodes in all graphs except Constant nodes, which are used instead of initializers
+ * in functions and old files. */
+uint64_t surg__node_count(const surg_model *m);
 void surg__run_report_free(surg__run_report *report);
 /* Prints the text of --stats and --time-passes: one line for each pass, with its counters and
  * notes. */

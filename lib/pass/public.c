@@ -19,7 +19,11 @@ struct surg_run_report {
   surg__proof proof;
 };
 
-static surg__run_options inner_of(const surg_run_options *o) {
+const surg__run_report *surg__run_report_of(const surg_run_report *r) {
+  return &r->run;
+}
+
+surg__run_options surg__run_options_of(const surg_run_options *o) {
   return (surg__run_options){.verify_each = o->verify_each,
                              .dry_run = o->dry_run,
                              .has_rewrite_limit = o->has_rewrite_limit,
@@ -42,6 +46,7 @@ static surg__run_options inner_of(const surg_run_options *o) {
                              .map_path = o->map_path,
                              .timeout_ms = o->timeout_ms,
                              .max_memory = o->max_memory,
+                             .max_growth = o->max_growth,
                              .dims = o->dims,
                              .n_dims = o->n_dims,
                              .ranges = o->ranges,
@@ -53,7 +58,7 @@ static surg__run_options inner_of(const surg_run_options *o) {
 
 static surg_status run(surg_model **model, const surg__pipeline *p, const surg_run_options *o,
                        surg_run_report *r) {
-  const surg__run_options options = inner_of(o);
+  const surg__run_options options = surg__run_options_of(o);
   const surg__proof_options how = {.seeds = o->check,
                                    .each = o->check_each,
                                    .rtol = o->has_check_rtol ? o->check_rtol : -1,

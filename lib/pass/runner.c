@@ -357,9 +357,7 @@ static surg_status run_repeat(surg__runner *r, const surg__pipeline_step *step, 
   return SURG_OK;
 }
 
-/* The number of nodes in all graphs except Constant nodes, which are used instead of initializers
- * in functions and old files. */
-static uint64_t node_count(const surg_model *m) {
+uint64_t surg__node_count(const surg_model *m) {
   uint64_t count = 0;
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
@@ -392,8 +390,8 @@ static surg_status grown(const surg__runner *r, surg_model *original, bool size,
                          uint64_t *before, uint64_t *after) {
   surg_status s = SURG_OK;
   *what = "nodes";
-  *before = node_count(original);
-  *after = node_count(r->model);
+  *before = surg__node_count(original);
+  *after = surg__node_count(r->model);
   if (*after > *before || !size) return s;
   *what = "bytes";
   s = surg__saved_bytes(original, before);
@@ -406,7 +404,7 @@ static surg_status run_guard(surg__runner *r, const surg__pipeline_step *step, b
   const char *what = NULL;
   const surg_exactness worst = r->report->worst;
   uint64_t before = 0, after = 0;
-  if (can_guard(r, node_count(r->model)) && !(original = surg_model_clone(r->model)))
+  if (can_guard(r, surg__node_count(r->model)) && !(original = surg_model_clone(r->model)))
     return surg__oom(r->ctx, surg_model_path(r->model));
   surg_status s = run_steps(r, step->body, &did);
   if (!s && did && original) s = grown(r, original, step->size, &what, &before, &after);
@@ -489,7 +487,7 @@ static bool computes_otherwise(const surg__runner *r, uint64_t nodes) {
     const surg__pass_report *p = &r->report->passes.items[i];
     if (p->changed && (p->pass->needs & SURG_FACT_TYPES)) return true;
   }
-  return node_count(r->model) != nodes;
+  return surg__node_count(r->model) != nodes;
 }
 
 static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
@@ -502,7 +500,7 @@ static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
   }
   r->epoch = surg_model_epoch(r->model);
   surg_status s = open_run(r);
-  const uint64_t nodes = s ? 0 : node_count(r->model);
+  const uint64_t nodes = s ? 0 : surg__node_count(r->model);
   if (!s) s = run_steps(r, pipeline->first, &changed);
   if (!s && changed && computes_otherwise(r, nodes)) s = surg__declare_bodies(r->model);
   /* A saved graph is sorted, whatever the last pass promised. */

@@ -86,8 +86,8 @@ def run_pipeline(model: Any, pipeline: str, *, output: Any = None, dims: Dims = 
 
 def simplify(model: Any, *, preset: str = 'simplify', opset: Optional[int] = None,
              **options: Any) -> Model:
-    """The same function in fewer nodes. preset: "simplify", "simplify-exact", "fuse" or "shrink"
-    (doc/simplify.md). opset: convert to this opset afterwards. Options as for run_pipeline."""
+    """The same function in fewer nodes. preset: "simplify", "simplify-exact", "fuse", "small" or
+    "fewest" (doc/simplify.md). opset: convert to this opset afterwards. Options as for run_pipeline."""
     return run_pipeline(model, preset if opset is None else '%s,opset{to=%d}' % (preset, opset),
                         **options)
 

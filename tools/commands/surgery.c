@@ -46,9 +46,13 @@ static surg_status run_passes(const surgery *j, surg_model **m, const surg_pipel
                               outcome *o) {
   surg_run_options run = j->run;
   run.dry_run = false;
+  surg_model *original = j->common.json || surgery_tells(j) ? surg_model_clone(*m) : NULL;
   const surg_status s = surg_pipeline_run(p, m, &run, &o->report);
   o->run = (surg_run_summary){.size = sizeof o->run};
   surg_run_get(o->report, &o->run);
+  o->growth = (surg_growth){.size = sizeof o->growth};
+  if (s == SURG_OK && original) surg_run_growth(p, original, *m, &run, o->report, &o->growth);
+  surg_model_free(original);
   if (s != SURG_OK || !j->check || o->run.checked) return s;
   cli_text why = {0};
   cli_text_printf(&why, "not checked: %s",
