@@ -35,6 +35,7 @@ enum {
   OPT_RANGE,
   OPT_TRUST,
   OPT_LOG,
+  OPT_CERTIFICATE,
   OPT_GROWTH,
   OPT_MAP,
   OPT_DRY_RUN,
@@ -73,6 +74,7 @@ const struct option surgery_table[] = {
     {"trust", required_argument, NULL, OPT_TRUST},
     {"max-growth", required_argument, NULL, OPT_GROWTH},
     {"log", required_argument, NULL, OPT_LOG},
+    {"certificate", required_argument, NULL, OPT_CERTIFICATE},
     {"map", required_argument, NULL, OPT_MAP},
     {"dry-run", no_argument, NULL, OPT_DRY_RUN},
     {"external-data", required_argument, NULL, OPT_EXTERNAL_DATA},
@@ -131,8 +133,8 @@ static const char help[] =
     "                          (--trust inferred: do not)\n"
     "  --skip-pass PASS        remove a pass from the pipeline\n"
     "  --rewrite-limit N       stop after N rewrites\n"
-    "  --max-growth N          bytes that a new constant may add to the file, as 12KiB,\n"
-    "                          or inf (0)\n"
+    "  --max-growth N          bytes that a new constant may add to the file, such\n"
+    "                          as 12KiB, or inf (0)\n"
     "\n"
     "  --external-data NAME    write large weights to file NAME in the folder of OUT\n"
     "  --external-threshold N  ... weights of at least N bytes (1KiB)\n"
@@ -158,6 +160,7 @@ static const char help[] =
     "  --print-after[=PASS]    print the model as text after PASS, or after each pass\n"
     "                          that changed it\n"
     "  --log FILE              write each rewrite as a line of JSON\n"
+    "  --certificate FILE      write what tools/certify needs to prove the result\n"
     "  --map FILE              write old and new names as JSON\n"
     "  --max-memory N          memory limit, such as 512MiB (2GiB)\n"
     "  --max-depth N           limit for nested messages (110)\n"
@@ -194,6 +197,7 @@ static const struct {
     KEPT(OPT_INPUT_SHAPE, WORD, shapes),
     KEPT(OPT_RANGE, WORD, ranges),
     KEPT(OPT_LOG, TEXT, run.log_path),
+    KEPT(OPT_CERTIFICATE, TEXT, run.certificate_path),
     KEPT(OPT_MAP, TEXT, run.map_path),
     KEPT(OPT_DRY_RUN, FLAG, run.dry_run),
     KEPT(OPT_NO_FSYNC, FLAG, save.no_fsync),

@@ -73,6 +73,9 @@ typedef struct surg_run_options {
   /* Bytes that one new constant may add to the file, for passes that let nothing grow by default
    * and whose option max-growth the pipeline does not set. Since 0.2. */
   uint64_t max_growth;
+  /* JSON lines that prove the run, for tools/certify; NULL: none. The model must come from a file,
+   * and passes must not run apart. Call surg_certificate_seal after saving. Since 0.2. */
+  const char *certificate_path;
 } surg_run_options;
 
 /* What a run did. Belongs to the context of the model, and is freed before it. */
@@ -158,6 +161,10 @@ typedef struct surg_growth {
 SURG_EXPORT surg_status surg_run_growth(const surg_pipeline *p, const surg_model *original,
                                         surg_model *result, const surg_run_options *options,
                                         const surg_run_report *r, surg_growth *out);
+/* Ends a certificate with the digest of the file that the result was saved to. SURG_EIO, reported;
+ * SURG_ENOMEM, SURG_EUSAGE for NULL. Since 0.2. */
+SURG_EXPORT surg_status surg_certificate_seal(surg_context *ctx, const char *certificate,
+                                              const char *output);
 /* Frees a report; NULL is allowed. */
 SURG_EXPORT void surg_run_report_free(surg_run_report *r);
 

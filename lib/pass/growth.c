@@ -29,7 +29,7 @@ static bool try_budget(const surg_pipeline *p, const surg_model *original,
   o.max_growth = budget;
   o.print = NULL;
   o.progress = NULL;
-  o.log_path = o.map_path = NULL;
+  o.log_path = o.map_path = o.certificate_path = NULL;
   o.trial = NULL;
   o.dry_run = false;
   if (!m) return false;
@@ -51,8 +51,7 @@ static void look(const surg_pipeline *p, const surg_model *original, surg_model 
   out->bytes = grown > bytes ? grown - bytes : 0;
   out->max_growth = UINT64_MAX;
   const uint64_t budget = (out->bytes / 1024 + 1) * 1024;
-  if (try_budget(p, original, o, budget, &again, &size) && again == nodes)
-    out->max_growth = budget;
+  if (try_budget(p, original, o, budget, &again, &size) && again == nodes) out->max_growth = budget;
 }
 
 surg_status surg_run_growth(const surg_pipeline *p, const surg_model *original, surg_model *result,

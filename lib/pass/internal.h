@@ -180,6 +180,7 @@ typedef struct surg__runner {
   surg__run_report *report;
   surg__keep keep;
   surg__log *log;
+  struct surg__certificate *certificate; /* NULL: none */
   uint64_t deadline; /* in ns; 0: none */
   bool timed_out, cancelled;
   bool apart;     /* this is the child process of surg__run_apart */

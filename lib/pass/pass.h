@@ -114,6 +114,7 @@ typedef struct surg__run_options {
   void *cancel_user;
   const char *log_path; /* JSON lines: passes, rewrites, notes; NULL: none */
   const char *map_path; /* JSON: map from old to new names; NULL: none */
+  const char *certificate_path; /* as in surg_run_options */
   uint64_t timeout_ms;  /* 0: none; SURG_ELIMIT when exceeded */
   uint64_t max_memory;  /* 0: the limit of the context */
   uint64_t max_growth;  /* as in surg_run_options */

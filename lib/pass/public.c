@@ -44,6 +44,7 @@ surg__run_options surg__run_options_of(const surg_run_options *o) {
                              .print_user = o->user,
                              .log_path = o->log_path,
                              .map_path = o->map_path,
+                             .certificate_path = o->certificate_path,
                              .timeout_ms = o->timeout_ms,
                              .max_memory = o->max_memory,
                              .max_growth = o->max_growth,

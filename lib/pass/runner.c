@@ -10,6 +10,7 @@
 #include "base/calling.h"
 #include "base/os/os.h"
 #include "io/io.h"
+#include "pass/certificate.h"
 #include "pass/internal.h"
 
 /* ---- changes a pass must declare
@@ -193,8 +194,7 @@ static surg_status finish(surg_pass_ctx *p, surg_pass_result result, bool change
     if (interface_of(r) != interface) r->report->interface = true;
   }
   if (report->used > r->report->worst) r->report->worst = report->used;
-  if (r->options->verify_each || surg__pass_origin(r->registry, pass) ||
-      (pass->edits && changed)) {
+  if (r->options->verify_each || surg__pass_origin(r->registry, pass) || (pass->edits && changed)) {
     s = surg__check_after(r, pass, changed ? p->errors : NULL);
     if (s) return s;
   }
@@ -248,6 +248,7 @@ surg_status surg__run_pass(surg__runner *r, const surg__pipeline_step *step, boo
   uint64_t epoch = surg_model_epoch(r->model), interface = interface_of(r);
   uint64_t start = surg__os_now_ns();
   surg__log_pass(r->log, step->pass->name, ++report->runs);
+  surg__certificate_pass(r->certificate, step->pass->name);
   const surg__calling outer =
       surg__calling_begin(surg__pass_origin(r->registry, step->pass), "pass", step->pass->name);
   surg_pass_result result =
@@ -295,6 +296,7 @@ static surg_status try_pass(surg__runner *r, const surg__pipeline_step *step, bo
   t.options = &quiet;
   t.report = &report;
   t.log = NULL;
+  t.certificate = NULL;
   t.model = surg_model_clone(r->model);
   if (!t.model) return surg__oom(r->ctx, surg_model_path(r->model));
   surg__mute mute;
@@ -368,7 +370,8 @@ uint64_t surg__node_count(const surg_model *m) {
 /* Whether the original can be restored: the model is small enough, and no map or log has recorded
  * edits, which are tied to one model. */
 static bool can_guard(const surg__runner *r, uint64_t nodes) {
-  return nodes <= SURG_LIMIT_GUARD_NODES && (!r->log || surg_model_epoch(r->model) == r->epoch);
+  const bool recorded = r->log || r->certificate;
+  return nodes <= SURG_LIMIT_GUARD_NODES && (!recorded || surg_model_epoch(r->model) == r->epoch);
 }
 
 static surg_status take_back(surg__runner *r, surg_model *original, const char *what,
@@ -377,7 +380,8 @@ static surg_status take_back(surg__runner *r, surg_model *original, const char *
              (unsigned long long)before, what, (unsigned long long)after);
   surg__log_pass(r->log, "guard", 0);
   surg__log_pass_end(r->log, "undone", 0);
-  if (!surg__log_restart(r->log, original)) return surg__oom(r->ctx, surg_model_path(r->model));
+  if (!surg__log_restart(r->log, original) || !surg__certificate_restart(r->certificate, original))
+    return surg__oom(r->ctx, surg_model_path(r->model));
   surg_model_free(r->model);
   r->model = original;
   r->sorted = false;
@@ -476,7 +480,11 @@ static surg_status open_run(surg__runner *r) {
   for (size_t i = 0; i < o->n_ranges && !s; i++)
     s = surg_model_assume_range(r->model, o->ranges[i]);
   if (!s && o->trust_declared) s = surg_model_trust_declared(r->model, true);
+  if (!s && o->certificate_path && (o->isolate_plugins || r->ctx->isolate_plugins))
+    s = surg__error(r->ctx, SURG_EUSAGE, o->certificate_path,
+                    "a certificate needs passes of plugins in this process");
   if (!s) s = surg__log_open(r->model, o->log_path, o->map_path, &r->log);
+  if (!s) s = surg__certificate_open(r->model, o->certificate_path, &r->certificate);
   return s;
 }
 
@@ -509,6 +517,8 @@ static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
   r->report->changed = surg_model_epoch(r->model) != r->epoch;
   surg__report_end(r->report);
   surg_status closed = surg__log_close(r->log, !s);
+  const surg_status sealed = surg__certificate_close(r->certificate, !s);
+  if (!closed) closed = sealed;
   if (r->options->keep_weights) surg__unpin_weights(r->model);
   surg__keep_unmark(r->model);
   surg__keep_free(&r->keep);

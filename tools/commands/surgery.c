@@ -107,6 +107,8 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipel
   if (s == SURG_OK && summarized && !cli_stats_of(m, &o.after)) s = SURG_ENOMEM;
   if (s == SURG_OK && !read_interface(m, &o, 1)) s = SURG_ENOMEM;
   if (s == SURG_OK && out && !j->run.dry_run) s = surg_model_save(m, out, &j->save);
+  if (s == SURG_OK && j->run.certificate_path)
+    s = surg_certificate_seal(ctx, j->run.certificate_path, out);
   cli_progress_stop();
   if (s == SURG_OK) {
     if (out && !j->run.dry_run) o.bytes_after = file_bytes(out);
@@ -285,6 +287,9 @@ static int run_job(surgery *j, char **args, int n) {
   j->run.n_keep = j->keep.n;
   code = take_assumptions(j);
   if (code != EXIT_DONE) return code;
+  if (j->run.certificate_path && (inputs != 1 || j->in_place || !out || j->run.dry_run ||
+                                  strcmp(args[0], "-") == 0 || strcmp(out, "-") == 0))
+    return cli_usage("--certificate needs one input file and another output file");
   j->run.ranges = j->ranges.items;
   j->run.n_ranges = j->ranges.n;
   j->run.print_after = j->print_after.items;

@@ -442,6 +442,12 @@ void surg__b_body_output(surg__builder *b, surg_value *v, int dtype);
 /* Makes `v` the replacement of the value bound to `name`. Does nothing if that is absent. */
 void surg__b_result(surg__builder *b, const char *name, surg_value *v);
 
+/* --- certificates (attest.c) --- */
+/* What a certificate states about a match whose emission follows. Ends the step before it. */
+struct json_t;
+struct surg__certificate;
+struct json_t *surg__attest(struct surg__certificate *c, const surg__match *m);
+
 /* --- emission (emit.c) --- */
 bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out);
 /* The constant `expr : type` of an emission, on the heap of the model. NULL: it has no value, no
