@@ -31,6 +31,8 @@ static bool wanted(const char *words, const char *name) {
 static surg_status judge(matrix *x, const surg_target *t) {
   verdict v;
   const surg_status s = verdict_find(&v, t, x->m);
+  if (!x->all && !x->list && v.result.data)
+    printf("weights are not available; verdicts are for the model with its data\n");
   if (!x->all++ && !x->list) printf("%-46s %-12s %s\n", "target", "as it is", "after repair");
   x->supported += v.kind == SURG_ASSESS_SUPPORTED;
   x->unknown += v.kind == SURG_ASSESS_UNKNOWN;
@@ -38,7 +40,7 @@ static surg_status judge(matrix *x, const surg_target *t) {
   if (s == SURG_OK && x->list)
     json_array_append_new(x->list, verdict_json(&v, t));
   else if (s == SURG_OK)
-    printf("%-46s %-12s %s\n", surg_target_name(t), surg_verdict_name(verdict_of(&v)),
+    printf("%-46s %-12s %s\n", surg_target_name(t), surg_verdict_name(verdict_with_data(&v)),
            v.kind > SURG_ASSESS_UNKNOWN ? verdict_repair(&v) : "");
   verdict_free(&v);
   return s;
@@ -76,8 +78,8 @@ int check_matrix(surg_context *ctx, const cli_common *common, const judging *how
     printf("%zu of %zu support it, %zu more after a repair; %zu unknown\n", x.supported, x.all,
            x.repaired, x.unknown);
   if (code == EXIT_DONE && common->json)
-    cli_print_json(json_pack("{s:i,s:o,s:O}", "schema", 1, "file", cli_text_json(in), "targets",
-                             x.list));
+    cli_print_json(
+        json_pack("{s:i,s:o,s:O}", "schema", 1, "file", cli_text_json(in), "targets", x.list));
   json_decref(x.list);
   quiet_close(&q);
   return code;

@@ -119,6 +119,7 @@ static json_t *file_json(const report *r, int code) {
                                   : code != EXIT_DONE       ? "bad"
                                   : r->counts[SURG_WARNING] ? "doubtful"
                                                             : "good"));
+  if (r->with_data) json_object_set_new(j, "verdict_with_data", json_string(r->with_data));
   if (r->target) json_object_set(j, "target", r->target);
   if (r->mend) json_object_set(j, "mend", r->mend);
   return j;

@@ -23,10 +23,11 @@ typedef struct report {
   const char *path;
   size_t counts[3]; /* indexed by surg_severity */
   size_t shown, hidden;
-  json_t *list;        /* its findings; NULL: printed as text */
-  json_t *target;      /* verdict for the target; NULL: no target given */
-  const char *verdict; /* name of that verdict; NULL: no target given */
-  json_t *mend;        /* result of trying `mend`; NULL: not tried */
+  json_t *list;          /* its findings; NULL: printed as text */
+  json_t *target;        /* verdict for the target; NULL: no target given */
+  const char *verdict;   /* name of that verdict; NULL: no target given */
+  const char *with_data; /* the same with the data of all weights; NULL: it is available */
+  json_t *mend;          /* result of trying `mend`; NULL: not tried */
 } report;
 
 void output_start(output *o);

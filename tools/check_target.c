@@ -19,15 +19,16 @@ typedef struct telling {
   target_tally *all;
 } telling;
 
-static void count(target_tally *all, surg_verdict v, bool misread) {
-  all->unsupported += v == SURG_UNSUPPORTED;
-  all->unknown += v == SURG_SUPPORT_UNKNOWN;
-  all->misread += misread;
+static void count(target_tally *all, const surg_objection *o) {
+  all->unsupported += o->verdict == SURG_UNSUPPORTED;
+  all->unknown += o->verdict == SURG_SUPPORT_UNKNOWN;
+  all->misread += o->misread;
+  all->data += o->data;
 }
 
 static void objected(void *user, const surg_objection *o) {
   telling *t = user;
-  count(t->all, o->verdict, o->misread);
+  count(t->all, o);
   report_show_as(t->r, o->severity, o->code, o->where, o->text, o->pass);
 }
 
@@ -119,16 +120,18 @@ surg_status check_target(report *r, const surg_target *t, const char *name,
                          const cli_common *common, const findings *f, target_tally *all) {
   telling tell = {.r = r, .all = all};
   quiet_model q;
+  surg_judgement sum = {.size = sizeof sum};
   surg_status s = quiet_open_any(&q, common, r->path, f->bytes.p, f->bytes.n);
   if (s == SURG_OK)
-    s = surg_target_judge(t, q.m, objected, &tell, NULL);
+    s = surg_target_judge(t, q.m, objected, &tell, &sum);
   else
     all->unsupported++; /* the file cannot be loaded as a model */
   const surg_verdict v = target_verdict(all);
   r->verdict = surg_verdict_name(v);
+  if (all->data) r->with_data = surg_verdict_name((surg_verdict)sum.verdict_with_data);
   if (s == SURG_OK && !r->out->quiet) {
     if (!report_lines(r)) print_verdict(r, t, v, all);
-    if (v == SURG_UNSUPPORTED || report_lines(r)) s = find_repair(r, t, name, &q);
+    if (v == SURG_UNSUPPORTED || all->data || report_lines(r)) s = find_repair(r, t, name, &q);
     if (!s && surg_target_host(t) && v != SURG_UNSUPPORTED) s = elsewhere(r, t, q.m);
   }
   quiet_close(&q);

@@ -58,10 +58,15 @@ void verdict_free(verdict *v) {
   v->found = NULL;
 }
 
-surg_verdict verdict_of(const verdict *v) {
+surg_verdict verdict_with_data(const verdict *v) {
   return v->result.unsupported_before ? SURG_UNSUPPORTED
          : v->result.unknown_before   ? SURG_SUPPORT_UNKNOWN
                                       : SURG_SUPPORTED;
+}
+
+surg_verdict verdict_of(const verdict *v) {
+  const surg_verdict with = verdict_with_data(v), data = (surg_verdict)v->result.data_verdict;
+  return data > with ? data : with;
 }
 
 const char *verdict_repair(const verdict *v) {
@@ -77,7 +82,7 @@ typedef struct blocking {
 
 static void blocks(void *user, const surg_objection *o) {
   blocking *b = user;
-  if (o->verdict != SURG_UNSUPPORTED) return;
+  if (o->verdict != SURG_UNSUPPORTED || o->data) return;
   if (b->list)
     json_array_append_new(b->list, json_pack("{s:o,s:o}", "where", cli_text_json(o->where), "text",
                                              cli_text_json(o->text)));
@@ -151,7 +156,8 @@ void verdict_print(const verdict *v, const surg_target *t, const char *target, c
   _Static_assert(CLI_COUNT(lines) == SURG_ASSESS_BLOCKED + 1, "a line for each assessment");
   char with[64];
   consent_spell(with, sizeof with, needed(v));
-  printf("  verdict: %s%s%s\n", lines[v->kind], v->kind == SURG_ASSESS_CONSENT ? " with " : "",
+  printf("  verdict%s: %s%s%s\n", v->result.data ? " with its data" : "", lines[v->kind],
+         v->kind == SURG_ASSESS_CONSENT ? " with " : "",
          v->kind == SURG_ASSESS_CONSENT  ? with
          : v->kind == SURG_ASSESS_REPAIR ? repair_class(v)
                                          : "");
@@ -186,6 +192,9 @@ json_t *verdict_json(const verdict *v, const surg_target *t) {
                 "pipeline", cli_text_json(v->result.pipeline), "refused",
                 (json_int_t)v->result.unsupported_before, "unknown",
                 (json_int_t)v->result.unknown_before, "remain", (json_int_t)v->result.unsupported);
+  if (v->result.data)
+    json_object_set_new(j, "verdict_with_data",
+                        json_string(surg_verdict_name(verdict_with_data(v))));
   if (v->kind != SURG_ASSESS_BLOCKED) return j;
   blocking b = {.list = json_array()};
   surg_cut *cut = NULL;

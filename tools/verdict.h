@@ -22,6 +22,8 @@ surg_status verdict_find(verdict *v, const surg_target *t, const surg_model *m);
 void verdict_borrow(verdict *v, surg_assessment kind, const surg_repair *found);
 void verdict_free(verdict *v);
 surg_verdict verdict_of(const verdict *v); /* for the model unchanged */
+/* The same for the model with the data of all its weights, where some are not available here. */
+surg_verdict verdict_with_data(const verdict *v);
 /* The result of a repair: "exact", "with --allow approx", "unknown", "no"; "" if none is needed.
  * Valid as long as the verdict. */
 const char *verdict_repair(const verdict *v);

@@ -34,8 +34,8 @@ typedef struct surg_repair surg_repair;
 /* The content of a surg_repair. Texts last as long as it. */
 typedef struct surg_repair_result {
   uint32_t size;               /* set by the caller: sizeof(surg_repair_result) */
-  int32_t verdict;             /* on the repaired model; surg_verdict */
-  size_t unsupported, unknown; /* objections to it */
+  int32_t verdict;             /* on the repaired model with its data; surg_verdict */
+  size_t unsupported, unknown; /* objections to it, without those counted in `data` */
   size_t misread;              /* of them, or left with consent: imported, computed otherwise */
   size_t unsupported_before, unknown_before;
   const char *pipeline; /* what was done, as for surg_model_run; "": nothing */
@@ -46,6 +46,8 @@ typedef struct surg_repair_result {
   int32_t wanted;       /* the consent that they need; surg_exactness */
   bool wanted_interface;
   size_t nodes, on_host, on_host_before; /* of a supported model, for a target with a host */
+  size_t data;          /* objections about elements of weights that are not available here */
+  int32_t data_verdict; /* on the file until they are, as far as they matter; surg_verdict */
 } surg_repair_result;
 
 /* Searches for the passes after which the target supports a model, which stays as it is: cures are

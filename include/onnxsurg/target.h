@@ -27,8 +27,8 @@ typedef struct surg_objection {
   int32_t verdict;    /* SURG_SUPPORTED: ONNX forbids it, and the engine accepts it all the same;
                          surg_verdict */
   int32_t severity;   /* note: unknown; warning: accepted; error: unsupported; surg_severity */
-  const char *code;   /* of doc/check.md: E401 to E415, N401, or the code of a finding */
-  const char *fact;   /* E401 to E415, the kind of fact, where it is unknown too; NULL: a finding */
+  const char *code;   /* of doc/check.md: E401 to E416, N401, or the code of a finding */
+  const char *fact;   /* E401 to E416, the kind of fact, where it is unknown too; NULL: a finding */
   const char *where;  /* `graph.node[3] "a" (Add)`, escaped; "model": the model as a whole */
   const char *text;   /* one line, escaped */
   const char *source; /* the source of the fact, or NULL */
@@ -36,6 +36,7 @@ typedef struct surg_objection {
   bool misread;       /* the engine imports the node and computes something else */
   const surg_node *node;   /* NULL: the model as a whole */
   const surg_value *value; /* the input or output that it is about, or NULL */
+  bool data;               /* elements of weights are not available: it ends with their data */
 } surg_objection;
 typedef void (*surg_objection_fn)(void *user, const surg_objection *o);
 
@@ -45,6 +46,8 @@ typedef struct surg_judgement {
   int32_t verdict;             /* surg_verdict */
   size_t unsupported, unknown; /* objections of that verdict */
   size_t misread;              /* of the unsupported ones */
+  size_t data;                 /* of both: about elements of weights that are not available */
+  int32_t verdict_with_data;   /* as soon as they are available; surg_verdict */
 } surg_judgement;
 
 /* Number of built-in targets. */

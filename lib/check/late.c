@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Contradictions that the shape inference of ONNX overlooks: it computes the result without
- * comparing these sizes, and the kernel compares them when the node runs. */
+ * comparing these sizes, and the kernel compares them when the node runs. Column `late` of
+ * traits.table lists the operators. */
 #include <onnxsurg/ops.h>
 
 #include "base/counted.h"
@@ -9,14 +10,14 @@
 
 #define ENTRIES 64 /* most entries of a shape that are read */
 
-/* A convolution whose operands have equal ranks: their sizes are not compared. */
-static bool convolves(const surg_node *n) {
+/* Whether inputs 0 and 1 have equal ranks, which is all that is compared. */
+static bool has_equal_ranks(const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0), *y = surg__check_ranked(n, 1);
   const bool padded = surg_node_attr(n, "auto_pad") && surg_node_attr(n, "pads");
   return x && y && x->rank == y->rank && !padded;
 }
 
-/* Pooling, recurrent and depth operators: only the rank is compared. */
+/* Whether the rank of input 0, which is all that is compared, is in the range. */
 static bool has_rank(const surg_node *n, uint32_t least, uint32_t most) {
   const surg_type *x = surg__check_ranked(n, 0);
   return x && x->rank >= least && x->rank <= most;
@@ -69,32 +70,34 @@ static bool has_negative(const surg_node *n, const char *attr) {
   return k > 0;
 }
 
+enum { OPERANDS = 1, SPATIAL, IMAGE, STEPS, LABELS, PLAIN, PART, PADS, SPLIT };
+
+static const uint8_t kinds[SURG_OP_COUNT] = {
+#define SURG_TRAIT_LATE(op, kind) [SURG_OP_##op] = kind,
+#include "schema/traits.gen.h"
+#undef SURG_TRAIT_LATE
+};
+
 bool surg__check_late(const surg_node *n) {
-  switch (surg_node_op(n)) {
-    case SURG_OP_Conv:
-    case SURG_OP_ConvTranspose:
-    case SURG_OP_ConvInteger:
-      return convolves(n);
-    case SURG_OP_AveragePool:
-    case SURG_OP_MaxPool:
-    case SURG_OP_LpPool:
+  const surg_schema *s = surg_node_schema(n);
+  switch (s && s->op > 0 && s->op < SURG_OP_COUNT ? kinds[s->op] : 0) {
+    case OPERANDS:
+      return has_equal_ranks(n);
+    case SPATIAL:
       return has_rank(n, 3, UINT32_MAX);
-    case SURG_OP_DepthToSpace:
-    case SURG_OP_SpaceToDepth:
+    case IMAGE:
       return has_rank(n, 4, 4);
-    case SURG_OP_RNN:
-    case SURG_OP_GRU:
-    case SURG_OP_LSTM:
+    case STEPS:
       return has_rank(n, 3, 3);
-    case SURG_OP_Einsum:
+    case LABELS:
       return labels_axes(n);
-    case SURG_OP_Reshape:
+    case PLAIN:
       return reshapes_plainly(n);
-    case SURG_OP_Transpose:
+    case PART:
       return permutes_part(n);
-    case SURG_OP_Pad:
+    case PADS:
       return has_negative(n, "pads");
-    case SURG_OP_Split:
+    case SPLIT:
       return has_negative(n, "split");
     default:
       return false;

@@ -142,8 +142,9 @@ static row_id row_of_fact(const char *code) {
   static const struct {
     const char *code;
     row_id id;
-  } map[] = {{"E401", R_VERSIONS}, {"E402", R_VERSIONS}, {"E405", R_DTYPES}, {"E406", R_CONSTANT},
-             {"E410", R_DYNAMIC},  {"E411", R_CUSTOM},   {"E412", R_CUSTOM}};
+  } map[] = {{"E401", R_VERSIONS}, {"E402", R_VERSIONS}, {"E405", R_DTYPES},
+             {"E406", R_CONSTANT}, {"E410", R_DYNAMIC},  {"E411", R_CUSTOM},
+             {"E412", R_CUSTOM},   {"E415", R_LOADS},    {"E416", R_LOADS}};
   for (size_t i = 0; i < SURG_COUNT(map); i++)
     if (!strcmp(map[i].code, code)) return map[i].id;
   return R_OPS;

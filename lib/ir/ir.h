@@ -163,11 +163,14 @@ struct surg_tensor {
   surg__span msg;  /* the TensorProto (or SparseTensorProto) it was read from */
   surg__span data; /* RAW: range of the source; EXTERNAL: range of the data file */
   bool lost;       /* with VIEW_ABSENT: its data file is missing or too short */
-  bool missing;    /* with `lost`: the file does not exist */
+  bool missing;    /* with `lost`: the data file is missing or too short, or the elements are
+                    * stripped */
+  bool cut;        /* with `missing`: the file exists and is too short */
   bool asked;      /* with `lost`: its elements were requested */
   bool defective;  /* lenient load: `data` interprets an invalid message */
   uint8_t stored;  /* with VIEW_ABSENT: bytes per element in `data`, if more than dtype has */
   const char *odd_key; /* of its external_data entries, the first key that ONNX does not define */
+  const char *location; /* with `missing`: of the data file, interned; NULL: stripped */
   bool linked;     /* EXTERNAL without a message: the reference is written, not the elements */
   bool shapeless;  /* lenient load: dims and dtype in the file are invalid and not used */
   surg__datafile *file;

@@ -192,7 +192,10 @@ surg_status surg_repair_get(const surg_repair *r, surg_repair_result *out) {
       .wanted_interface = x->wanted.interface,
       .nodes = x->nodes,
       .on_host = x->elsewhere,
-      .on_host_before = x->was};
+      .on_host_before = x->was,
+      .data = r->after.data,
+      .data_verdict = (surg_verdict)surg__verdict_of(r->after.data_illegal,
+                                                     r->after.data - r->after.data_illegal)};
   surg__struct_out(out, &all, sizeof all);
   return SURG_OK;
 }

@@ -39,6 +39,9 @@ typedef struct surg__repair_counts {
   size_t count[SURG__C_SAYS + 1]; /* ILLEGAL objections by cause */
   size_t all, unknown;
   size_t misread; /* of `all`: imported, and computed differently */
+  size_t data;    /* elements of weights that are not available: no repair cures that, so neither
+                   * `all` nor `unknown` counts it */
+  size_t data_illegal; /* of `data`: certain to be rejected */
   surg__buf *ops; /* names of rejected operators, as "A+B"; NULL: not collected */
 } surg__repair_counts;
 /* Judges the model and counts the objections. The names of rejected operators are appended to `ops`

@@ -44,6 +44,11 @@ static void add_op(surg__buf *b, const surg_node *n) {
 static void count_one(void *user, const surg__objection *o) {
   surg__repair_counts *all = user;
   if (o->verdict == SURG__LEGAL) return;
+  if (o->cause == SURG__C_DATA) {
+    all->data++;
+    all->data_illegal += o->verdict == SURG__ILLEGAL;
+    return;
+  }
   if (o->verdict == SURG__UNKNOWN) {
     all->unknown++;
     return;

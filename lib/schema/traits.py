@@ -14,6 +14,7 @@ AXES = {'unary', 'broadcast', 'concat', 'split', 'axis', 'reduce', 'arg', 'squee
 RANGE = {'fixed', 'copy', 'one', 'two', 'all', 'three', 'branches'}
 RESULT = {'exact', 'ulp', 'step', 'scatter'}
 NARROW = {'gain', 'wide', 'quantize', 'dequantize', 'bits', 'word'}
+LATE = {'operands', 'spatial', 'image', 'steps', 'labels', 'plain', 'part', 'pads', 'split'}
 WIDEN = {'inject', 'order', 'shift', 'wrap', 'whole', 'round', 'exact', 'filled', 'none'}
 
 
@@ -61,8 +62,25 @@ def clamp(op, value):
     return '%s, %s' % (op, ' | '.join('1u << %d' % int(i) for i in value.split('+')))
 
 
+def reads(op, value):
+    """Masks of inputs before and since an opset."""
+    masks, since = [0, 0], 1
+    for part in value.split('+'):
+        at, mark, opset = part.partition('@') if '@' in part else part.partition('<')
+        if mark and since not in (1, int(opset)):
+            raise ValueError('one opset only')
+        since = int(opset or since)
+        for side in {'': (0, 1), '@': (1,), '<': (0,)}[mark]:
+            masks[side] |= 1 << int(at)
+    return '%s, %d, 0x%xu, 0x%xu' % (op, since, *masks)
+
+
+def late(op, value):
+    return '%s, %s' % (op, word(value, LATE))
+
+
 COLUMNS = {'infer': infer, 'axes': axes, 'range': range_, 'result': result, 'widen': widen,
-           'cost': cost, 'narrow': narrow, 'clamp': clamp}
+           'cost': cost, 'narrow': narrow, 'clamp': clamp, 'reads': reads, 'late': late}
 
 
 def read(path, operators):

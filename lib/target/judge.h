@@ -77,6 +77,10 @@ bool surg__judge_drops_graph(const surg__target *t, const surg_graph *g);
 bool surg__late(const surg__target *t, const surg_model *m, const char *code, const surg_node *n);
 /* Judges constants in data files that give a shape (judge_external.c). */
 void surg__judge_shape_files(surg__judge *j);
+/* Reports weights whose elements are not available: their data file is missing or too short, or
+ * they were stripped. */
+void surg__judge_lost(const surg__target *t, const surg_model *m, surg__objection_fn fn,
+                      void *user);
 /* The first weight of the graph whose data file has an entry that the engine does not know, or
  * NULL; *key: that entry. */
 const surg_value *surg__judge_odd_key(const surg__target *t, const surg_graph *g, const char **key);

@@ -162,6 +162,13 @@ static bool is_beyond(const surg_tensor *c, const surg__tspan *want, int64_t *ou
 static void judge_weight_values(walk *w, const surg_value *v, const surg_tensor *c, int d) {
   const surg_use *use = surg_value_first_use(v);
   int64_t element;
+  if (c->view == SURG__VIEW_ABSENT) {
+    surg__buf_printf(&w->text,
+                     "the range of the elements of %s, which are not available, is unknown",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_RANGE, .value = v});
+    return;
+  }
   if (!is_beyond(c, &w->t->within[d], &element)) return;
   surg__buf_printf(&w->text, "constant %s has the element %lld; supported for %s: %lld to %lld",
                    surg__q(w->t->ctx, surg_value_name(v)), (long long)element, surg__dtype_name(d),
@@ -218,30 +225,6 @@ static void judge_weights(walk *w, const surg_graph *g) {
     if (w->t->within[d].name) judge_weight_values(w, v, c, d);
     judge_weight_rank(w, v, c);
   }
-}
-
-/* The tensor of an initializer or a Constant node, also if its elements cannot be read. */
-static const surg_tensor *weight_of(const surg_value *v) {
-  const surg_node *n = surg_value_producer(v, NULL);
-  if (!n) return surg_value_initializer(v);
-  if (surg_node_op(n) != SURG_OP_Constant) return NULL;
-  return surg_attr_tensor(surg_node_attr(n, "value"), 0);
-}
-
-/* Reports weights whose data file is missing: the verdict may depend on their elements, which the
- * engine may have. */
-static void judge_missing(walk *w, const surg_graph *g) {
-  size_t n = 0;
-  const surg_value *first = NULL;
-  for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
-    const surg_tensor *c = weight_of(v);
-    if (!c || !c->missing) continue;
-    if (!n++) first = v;
-  }
-  if (!n) return;
-  surg__buf_printf(&w->text, "%zu weight%s in data files that are missing, the first %s", n,
-                   n == 1 ? " is" : "s are", surg__q(w->t->ctx, surg_value_name(first)));
-  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_EXTERNAL, .value = first});
 }
 
 static void judge_keys(walk *w, const surg_graph *g) {
@@ -615,7 +598,6 @@ static void judge_graph(walk *w, const surg_graph *g, once *done) {
   if (!done->external) done->external = judge_external(w, g);
   judge_keys(w, g);
   if (!done->sparse) done->sparse = judge_sparse(w, g);
-  judge_missing(w, g);
   for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     surg__objection o = {0};
     w->text.n = 0;
@@ -652,6 +634,7 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   once done = {.external = t->external != SURG__NO};
   mark_called(m);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) judge_graph(&w, g, &done);
+  surg__judge_lost(t, m, fn, user);
   judge_named(&w, &done);
   if (w.text.failed) s = surg__alloc_status(t->ctx);
   surg__buf_free(&w.text);

@@ -82,6 +82,9 @@ static bool fits_rows(surg__judge *j) {
     const surg_tensor *c = v ? surg_value_constant(v) : NULL;
     int64_t items[64];
     const int64_t n = c ? surg__read_ints(c, items, SURG_COUNT(items)) : -1;
+    if (c && n < 0)
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the elements of %s are not known",
+                         surg__judge_name(j, v));
     for (int64_t k = 1; k < n; k++) {
       if (items[k - 1] < INT64_MAX && items[k] == items[k - 1] + 1) continue;
       surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s are not consecutive",

@@ -135,7 +135,8 @@ static const char *fact_of(const surg__objection *o) {
       [SURG__C_CONSTANT] = "E406", [SURG__C_ATTR] = "E407",    [SURG__C_RANGE] = "E408",
       [SURG__C_PLACE] = "E409",    [SURG__C_DYNAMIC] = "E410", [SURG__C_FUNCTION] = "E411",
       [SURG__C_CUSTOM] = "E412",   [SURG__C_ORDER] = "E413",   [SURG__C_FED] = "E414",
-      [SURG__C_EXTERNAL] = "E415", [SURG__C_INVALID] = "E403", [SURG__C_SAYS] = "E403"};
+      [SURG__C_EXTERNAL] = "E415", [SURG__C_DATA] = "E416",    [SURG__C_INVALID] = "E403",
+      [SURG__C_SAYS] = "E403"};
   _Static_assert(SURG_COUNT(codes) == SURG__C_SAYS + 1, "a code for each cause");
   return o->code ? NULL : codes[o->cause];
 }
@@ -164,13 +165,15 @@ surg_objection surg__objection_public(const surg__objection *o) {
                           .pass = surg__check_rule(code)->pass,
                           .misread = o->misread,
                           .node = o->node,
-                          .value = o->value};
+                          .value = o->value,
+                          .data = o->cause == SURG__C_DATA};
 }
 
 typedef struct telling {
   surg_objection_fn fn;
   void *user;
   surg_judgement sum;
+  size_t against, unsure; /* objections that remain with the data */
 } telling;
 
 static void hear(void *user, const surg__objection *o) {
@@ -178,6 +181,9 @@ static void hear(void *user, const surg__objection *o) {
   t->sum.unsupported += o->verdict == SURG__ILLEGAL;
   t->sum.unknown += o->verdict == SURG__UNKNOWN;
   t->sum.misread += o->misread;
+  t->sum.data += o->cause == SURG__C_DATA;
+  t->against += o->verdict == SURG__ILLEGAL && o->cause != SURG__C_DATA;
+  t->unsure += o->verdict == SURG__UNKNOWN && o->cause != SURG__C_DATA;
   if (!t->fn) return;
   const surg_objection all = surg__objection_public(o);
   t->fn(t->user, &all);
@@ -189,6 +195,7 @@ surg_status surg_target_judge(const surg_target *t, surg_model *model, surg_obje
   telling tell = {.fn = fn, .user = user};
   const surg_status s = surg__target_model(t, model, hear, &tell);
   tell.sum.verdict = surg__verdict_of(tell.sum.unsupported, tell.sum.unknown);
+  tell.sum.verdict_with_data = surg__verdict_of(tell.against, tell.unsure);
   if (s == SURG_OK) surg__struct_out(out, &tell.sum, sizeof tell.sum);
   return s;
 }

@@ -564,6 +564,8 @@ static bool read_flag(reader *r, const char *key, const json_t *j, bool *found) 
               {"optional_ends", &t->optional},
               {"bare_outputs", &t->bare},
               {"external_data", &t->external},
+              {"missing_files", &t->missing_files},
+              {"short_files", &t->short_files},
               {"sparse", &t->sparse},
               {"spec_bodies", &t->bodies}};
   const struct {
@@ -630,6 +632,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
     return t->unsorted_main || read_tri(r, j, key, &t->unsorted);
   }
   if (!strcmp(key, "external_keys")) return read_list(r, j, key, &t->external_keys);
+  if (!strcmp(key, "shapes_outside")) return read_list(r, j, key, &t->shapes_outside);
   if (!strcmp(key, "half")) return read_list(r, j, key, &t->half);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);
   if (!strcmp(key, "early")) return read_spans(r, j, key, &t->early, &t->n_early);

@@ -168,15 +168,18 @@ struct surg_target {
   bool last_import;   /* of two imports of a domain the engine uses the last */
   bool strict_shapes; /* at its newest opset it rejects declared shapes that contradict
                        * inference */
-  surg__tlist external_keys; /* accepted keys of external_data, "prepacked_*"; empty: not stated */
-  bool shapes_inside;        /* constants that shape inference reads must be in the model */
-  bool absent_operands;      /* operands of Sum, Concat and the like may be absent, but the first */
-  bool same_references;      /* in functions an attribute may only refer to one of its own name */
-  bool import_calls;         /* functions must be of a domain that the model imports */
-  bool needs_value;          /* a model must have an output, or an input and a node */
-  bool unchecked;    /* the engine does not check models: what no run can compute is unknown */
-  bool drops_bare;   /* nodes with neither inputs nor outputs are ignored */
-  bool short_domain; /* nodes of subgraphs must not write the default domain as "ai.onnx" */
+  surg__tlist external_keys;  /* accepted keys of external_data, "prepacked_*"; empty: not stated */
+  surg__tri missing_files;    /* accepts models with a weight whose data file is missing */
+  surg__tri short_files;      /* accepts models with a weight beyond the end of its data file */
+  bool shapes_inside;         /* constants that shape inference reads must be in the model */
+  surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */
+  bool absent_operands; /* operands of Sum, Concat and the like may be absent, but the first */
+  bool same_references; /* in functions an attribute may only refer to one of its own name */
+  bool import_calls;    /* functions must be of a domain that the model imports */
+  bool needs_value;     /* a model must have an output, or an input and a node */
+  bool unchecked;       /* the engine does not check models: what no run can compute is unknown */
+  bool drops_bare;      /* nodes with neither inputs nor outputs are ignored */
+  bool short_domain;    /* nodes of subgraphs must not write the default domain as "ai.onnx" */
   const char *const *registered; /* "com.acme" or "com.acme:Foo"; set by the caller that judges */
   size_t n_registered;
   SURG_VEC(surg__taccept) accepts; /* by code of a finding */
@@ -235,6 +238,7 @@ typedef enum surg__cause {
   SURG__C_ORDER,    /* a node precedes its producer */
   SURG__C_FED,      /* an input must not be constant, or not all inputs may be */
   SURG__C_EXTERNAL, /* weights in external data files */
+  SURG__C_DATA,     /* elements of weights that are not available here, and are elsewhere */
   SURG__C_INVALID,  /* invalid ONNX: a finding of `check` */
   SURG__C_SAYS      /* a limit stated as prose */
 } surg__cause;

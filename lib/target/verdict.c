@@ -132,8 +132,8 @@ static void found(void *user, const surg__finding *f) {
   judge_code(user, f->code, f->where, f->text, (about){f->node, f->graph});
 }
 
-/* Reports the uncured findings of a lenient load; a strict load has none. Missing data files are
- * judged elsewhere. */
+/* Reports the uncured findings of a lenient load; a strict load has none. Missing data files and
+ * stripped weights are judged elsewhere (surg__judge_lost). */
 static void judge_loaded(const passing *p, surg_model *m) {
   const size_t n = surg_model_finding_count(m);
   for (size_t i = 0; i < n; i++) {

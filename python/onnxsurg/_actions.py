@@ -188,8 +188,8 @@ def check(model: Any, target: Any = None, *, register: Sequence[str] = (), most:
         numbers = (counts.errors, counts.warnings, counts.notes)
         if target is None:
             return CheckReport(findings, numbers)
-        verdict, misread = _judge(context, model, target, findings)
-    return CheckReport(findings, numbers, verdict, misread)
+        verdict = _judge(context, model, target, findings)
+    return CheckReport(findings, numbers, *verdict)
 
 
 def _judge(context: Context, model: Model, target: Target, findings: List[Finding]) -> Any:
@@ -207,7 +207,8 @@ def _judge(context: Context, model: Model, target: Target, findings: List[Findin
     judgement = _c.surg_judgement(size=C.sizeof(_c.surg_judgement))
     context.do(lib.surg_target_judge, target._pointer, model._pointer(), object_to, None,
                C.byref(judgement))
-    return decode(lib.surg_verdict_name(judgement.verdict)), judgement.misread
+    return (decode(lib.surg_verdict_name(judgement.verdict)), judgement.misread,
+            decode(lib.surg_verdict_name(judgement.verdict_with_data)))
 
 
 def repair(model: Any, target: Any = None, *, allow: Optional[str] = None,
@@ -262,5 +263,5 @@ def _repaired(context: Context, found: int) -> Any:
     report = RepairReport(
         decode(lib.surg_verdict_name(r.verdict)), decode(r.pipeline) or '', exactness_name(r.used),
         r.used_interface, r.mended, r.unsupported, r.unknown, r.misread, r.unsupported_before,
-        r.unknown_before, decode(r.refused) or '', exactness_name(r.wanted), r.wanted_interface)
+        r.unknown_before, decode(r.refused) or '', exactness_name(r.wanted), r.wanted_interface, r.data)
     return model_of(Box(context, lib.surg_repair_take(found))), report

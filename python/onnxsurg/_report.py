@@ -123,13 +123,16 @@ class Finding(NamedTuple):
 
 class CheckReport:
     """What a check found. errors, warnings, notes: how many. verdict: with a target, "supported",
-    "unknown" or "unsupported"; None without. Truth: no errors, and with a target: supported."""
+    "unknown" or "unsupported"; None without. verdict_with_data: the same with the data of weights
+    that are not available here. Truth: no errors, and with a target: supported."""
 
     def __init__(self, findings: List[Finding], counts: Tuple[int, int, int],
-                 verdict: Optional[str] = None, misread: int = 0):
+                 verdict: Optional[str] = None, misread: int = 0,
+                 verdict_with_data: Optional[str] = None):
         self.findings = findings
         self.errors, self.warnings, self.notes = counts
         self.verdict, self.misread = verdict, misread
+        self.verdict_with_data = verdict_with_data or verdict
 
     @property
     def ok(self) -> bool:
@@ -156,7 +159,8 @@ class CheckReport:
 
 
 class RepairReport(NamedTuple):
-    """What a repair found. verdict: on the repaired model. pipeline: what was done, as for
+    """What a repair found. verdict: on the repaired model with the data of all its weights; data: how
+    many objections end with data that is not available here. pipeline: what was done, as for
     Model.run. exactness: the worst class of it. refused: pipelines that would help with consent to
     `wanted` (and to a changed interface, if wanted_interface)."""
     verdict: str
@@ -172,3 +176,4 @@ class RepairReport(NamedTuple):
     refused: str
     wanted: str
     wanted_interface: bool
+    data: int = 0

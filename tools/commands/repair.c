@@ -42,7 +42,8 @@ static const char help[] =
     "  --dry-run           print the passes, write nothing\n" JUDGING_HELP
     "  --quiet, --json     print nothing, or JSON\n"
     "exit codes: 0 supported, 1 unsupported, 6 support unknown (OUT is written),\n"
-    "2 usage error, 3 file error, 4 limit\n";
+    "2 usage error, 3 file error, 4 limit; where data files are missing, they are\n"
+    "those of the model with its data\n";
 
 enum {
   OPT_TARGET = OPT_OWN,
@@ -84,13 +85,13 @@ typedef struct printing {
 
 static void print_objection(void *user, const surg_objection *o) {
   printing *p = user;
-  if (o->verdict == SURG_UNSUPPORTED && p->objections++ < SHOWN)
+  if (o->verdict == SURG_UNSUPPORTED && !o->data && p->objections++ < SHOWN)
     fprintf(stderr, "  %s: %s\n", o->where, o->text);
 }
 
 static void list_objection(void *user, const surg_objection *o) {
   json_t *list = user;
-  if (o->verdict == SURG_UNSUPPORTED && json_array_size(list) < SHOWN)
+  if (o->verdict == SURG_UNSUPPORTED && !o->data && json_array_size(list) < SHOWN)
     json_array_append_new(list, json_pack("{s:o,s:o}", "where", cli_text_json(o->where), "text",
                                           cli_text_json(o->text)));
 }
@@ -114,15 +115,23 @@ static void tell_misread(const repairing *r, const surg_repair_result *x) {
   if (shown.misread > SHOWN) fprintf(stderr, "  and %zu more\n", shown.misread - SHOWN);
 }
 
+/* The verdict on the repaired model as it is, also if weights are not available. */
+static surg_verdict verdict_on_file(const surg_repair_result *x) {
+  return (surg_verdict)(x->data_verdict > x->verdict ? x->data_verdict : x->verdict);
+}
+
 static void tell_json(const repairing *r, const surg_repair_result *x) {
   const char *host = surg_target_host(r->t);
   char with[64];
   consent_spell(with, sizeof with, (repair_consent){x->wanted, x->wanted_interface});
   json_t *all =
       json_pack("{s:i,s:s,s:s,s:s,s:I,s:I,s:I,s:I}", "schema", 1, "target", surg_target_name(r->t),
-                "verdict", surg_verdict_name(x->verdict), "pipeline", x->pipeline, "before",
+                "verdict", surg_verdict_name(verdict_on_file(x)), "pipeline", x->pipeline, "before",
                 (json_int_t)x->unsupported_before, "after", (json_int_t)x->unsupported, "unknown",
                 (json_int_t)x->unknown, "misread", (json_int_t)x->misread);
+  if (x->data)
+    json_object_set_new(all, "verdict_with_data",
+                        json_string(surg_verdict_name((surg_verdict)x->verdict)));
   json_object_set_new(all, "exactness", json_string(surg_exactness_name(x->used)));
   json_object_set_new(all, "interface", json_boolean(x->used_interface));
   if (x->unsupported) {
@@ -176,6 +185,8 @@ static void tell(const repairing *r, const surg_repair_result *x) {
   if (host && !x->unsupported)
     fprintf(stderr, "  supported by %s: %zu of %zu node%s on the CPU (before: %zu)\n", host,
             x->on_host, x->nodes, x->nodes == 1 ? "" : "s", x->on_host_before);
+  if (x->data)
+    fprintf(stderr, "  weights are not available: the verdict is for the model with its data\n");
   if (x->unknown)
     fprintf(stderr, "  %zu fact%s unknown (onnxsurg check --target %s lists them)\n", x->unknown,
             x->unknown == 1 ? "" : "s", surg_target_name(r->t));
@@ -197,7 +208,7 @@ static void keep_judged(const repairing *r, surg_model **m) {
   surg_repair_result found = {.size = sizeof found};
   if (!r->found || surg_target_judge(r->t, *m, NULL, NULL, &now) != SURG_OK) return;
   surg_repair_get(r->found, &found);
-  if (now.verdict <= found.verdict) return;
+  if (now.verdict_with_data <= found.verdict) return;
   surg_model_free(*m);
   *m = surg_repair_take(r->found);
 }

@@ -182,11 +182,13 @@ static bool read_stripped(surg__loader *L, const surg__field *f, const Onnx__Ten
   static const char what[] = "weights are stripped: `onnxsurg restore` fills them in";
   t->view = SURG__VIEW_ABSENT;
   t->lost = true;
+  t->missing = true;
   if (!copy_entries(L, p, keys, (surg__codec){.n = 0}, t)) return false;
   if (!L->m->absent) return surg__load_bad(L, f->off, "E111", "%s", what);
   if (L->stripped) return true;
   L->stripped = true;
   surg__load_warn(L, f->off, "E111", "%s", what);
+  if (L->lenient) surg__load_about(L, &(surg__defect){.tensor = t});
   return true;
 }
 
@@ -241,10 +243,12 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   if (L->m->absent == SURG__ABSENT_MISSING && s != SURG_ENOTFOUND) return surg__load_stop(L, s);
   if (!L->m->absent || fatal) return surg__load_found(L, s);
   t->view = SURG__VIEW_ABSENT;
-  t->file = NULL;
-  t->codec = NULL;
   t->lost = true;
   t->missing = s == SURG_ENOTFOUND;
+  t->cut = t->missing && t->file && !t->file->absent;
+  if (t->missing && t->file) t->location = surg__load_intern(L, t->file->location);
+  t->file = NULL;
+  t->codec = NULL;
   if (L->lenient && L->ctx->warnings != warned) { /* a message was printed: once per file */
     surg__load_unclean(L, f->off, "E111", "its data file is missing or does not fit");
     surg__load_about(L, &(surg__defect){.tensor = t});
