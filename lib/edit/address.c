@@ -356,6 +356,14 @@ static surg_status by_pattern(surg__search *s) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
+/* Whether the model has a node of this operator. */
+static bool has_operator(surg__search *s, const char *op) {
+  for (surg_graph *g = surg_model_next_graph(s->m, NULL); g; g = surg_model_next_graph(s->m, g))
+    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (strcmp(surg_node_op_type(n), op) == 0) return true;
+  return false;
+}
+
 static surg_status nothing(surg__search *s) {
   names list = {0};
   bool ok = true;
@@ -366,11 +374,12 @@ static surg_status nothing(surg__search *s) {
     for (surg_node *n = surg_graph_first_node(g); n && ok; n = surg_node_next(n))
       if (*surg_node_name(n)) ok = surg__vec_push(s->ctx, &list, surg_node_name(n));
   }
-  const char *near = ok ? nearest(&list, s->text) : NULL;
-  surg__search_why(s, SURG_ENOTFOUND, "the model has no %s %s%s%s%s",
+  const bool op = has_operator(s, s->text);
+  const char *near = !ok ? NULL : op ? s->text : nearest(&list, s->text);
+  surg__search_why(s, SURG_ENOTFOUND, "the model has no %s %s%s%s%s%s",
                    s->want_values ? "value" : "node", surg__q(s->ctx, s->text),
-                   near ? "; did you mean " : "", near ? surg__q(s->ctx, near) : "",
-                   near ? "?" : "");
+                   near ? "; did you mean " : "", op ? "op=" : "",
+                   near ? surg__q(s->ctx, near) : "", near ? "?" : "");
   surg__vec_free(s->ctx, &list);
   return ok ? SURG_ENOTFOUND : no_memory(s);
 }
@@ -384,6 +393,6 @@ surg_status surg__search_run(surg__search *s) {
   if (status != SURG_ENOTFOUND || (s->why && s->why[0])) return status;
   if (n > 2 && s->text[0] == '/' && s->text[n - 1] == '/') return by_regex(s, n);
   if (n > 3 && strncmp(s->text, "op=", 3) == 0) return by_operator(s);
-  if (strchr(s->text, '(')) return by_pattern(s);
+  if (strchr(s->text, '(') || strstr(s->text, " = ")) return by_pattern(s);
   return nothing(s);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses the text of rules (grammar: doc/rules.md). */
+#include <stdio.h>
+
 #include "io/text/codec.h"
 #include "rewrite/lang/rule.h"
 
@@ -81,6 +83,34 @@ static bool value_arg(surg__rparse *p, surg__rarg *a) {
   return true;
 }
 
+/* Whether an operator with its inputs is next: words joined by dots, then '<' or '('. */
+static bool at_node(surg__rparse *p) {
+  const char *from = p->t->p;
+  surg_str s;
+  bool is = false;
+  while (surg__lex_peek_ident(p->t, &s)) {
+    p->t->p += s.n;
+    const char c = surg__lex_peek(p->t);
+    is = c == '(' || c == '<';
+    if (c != '.' || is) break;
+    p->t->p++;
+  }
+  p->t->p = from;
+  return is;
+}
+
+/* Names the result of a node that the pattern leaves unnamed: "(1)", which no pattern can write. */
+static bool unnamed_value(surg__rparse *p, surg__rarg *a) {
+  char name[16];
+  bool is_new;
+  const int n = snprintf(name, sizeof name, "(%u)", ++p->blanks);
+  *a = (surg__rarg){.kind = SURG__A_VALUE};
+  a->var = surg__rvar_get(p, (surg_str){name, (size_t)n}, true, &is_new);
+  return a->var != SURG__NO_VAR;
+}
+
+static bool node_arg(surg__rparse *p, surg__rarg *a);
+
 /* Parses `3.0` in a pattern, `expr : dtype` in an emission. */
 static bool const_arg(surg__rparse *p, surg__rarg *a) {
   a->kind = SURG__A_CONST;
@@ -88,9 +118,7 @@ static bool const_arg(surg__rparse *p, surg__rarg *a) {
     surg__num v;
     uint64_t bits;
     if (!surg__lex_at_number(p->t))
-      return surg__lex_error(p->t, NULL,
-                             "expected a name before `,` or `)`, or a number; a node inside is a "
-                             "statement of its own: t = Conv (x, w)");
+      return surg__lex_error(p->t, NULL, "expected a name before `,` or `)`, a number, or a node");
     if (!surg__lex_number(p->t, &v) || !surg__num_double(p->t, &v, &bits)) return false;
     memcpy(&a->number, &bits, sizeof bits);
     return true;
@@ -112,7 +140,10 @@ static bool input_list(surg__rparse *p, surg__rstmt *s) {
         s->more_in = true;
         break;
       }
-      if (c != ',' && c != ')') ok = at_plain_name(p) ? value_arg(p, &a) : const_arg(p, &a);
+      if (c != ',' && c != ')')
+        ok = at_plain_name(p)            ? value_arg(p, &a)
+             : p->in_match && at_node(p) ? node_arg(p, &a)
+                                         : const_arg(p, &a);
       if (ok && list.count >= UINT16_MAX) ok = surg__lex_error(p->t, NULL, "too many inputs");
       if (ok && !surg__vec_push(p->t->ctx, &list, a)) ok = no_memory(p);
     } while (ok && surg__lex_match(p->t, ','));
@@ -249,10 +280,39 @@ static bool op_name(surg__rparse *p, surg__rstmt *s) {
   return true;
 }
 
+/* Parses an operator with its inputs, without a name for its result. */
+static bool unnamed(surg__rparse *p, surg__rstmt *s) {
+  surg__rarg result;
+  if (!unnamed_value(p, &result)) return false;
+  s->n_out = 1;
+  return keep(p, &s->out, &result, 1, sizeof result) && op_name(p, s) && attr_list(p, s) &&
+         input_list(p, s);
+}
+
+static bool add_statement(surg__rparse *p, const surg__rstmt *s) {
+  stmts *list = p->block;
+  if (list->count == SURG__RULE_NODES)
+    return surg__lex_error(p->t, NULL, "more than %u statements", SURG__RULE_NODES);
+  return surg__vec_push(p->t->ctx, list, *s) || no_memory(p);
+}
+
+/* Parses a node as an argument: a statement before the one that reads it. */
+static bool node_arg(surg__rparse *p, surg__rarg *a) {
+  surg__rstmt s = {.line = line_of(p), .var = SURG__NO_VAR};
+  if (p->nested == SURG__RULE_NODES)
+    return surg__lex_error(p->t, NULL, "more than %u nodes inside each other", SURG__RULE_NODES);
+  p->nested++;
+  const bool ok = unnamed(p, &s) && add_statement(p, &s);
+  p->nested--;
+  if (ok) *a = s.out[0];
+  return ok;
+}
+
 static bool statement(surg__rparse *p, surg__rstmt *s) {
   (void)surg__lex_peek(p->t);
   *s = (surg__rstmt){.line = line_of(p), .var = SURG__NO_VAR};
   if (surg__rword(p, "let")) return let(p, s);
+  if (p->in_match && at_node(p)) return unnamed(p, s);
   if (!output_list(p, s) || !surg__lex_expect(p->t, '=')) return false;
   if (at_plain_name(p)) return surg__lex_error(p->t, NULL, "expected an operator with its inputs");
   const char *from = p->t->p;
@@ -279,14 +339,13 @@ static bool statement(surg__rparse *p, surg__rstmt *s) {
 static bool statements(surg__rparse *p, surg__rblock *b) {
   stmts list = {0};
   bool ok = surg__lex_expect(p->t, '{');
+  p->block = &list;
   while (ok && !surg__lex_match(p->t, '}')) {
     surg__rstmt s;
-    ok = statement(p, &s);
-    if (ok && list.count == SURG__RULE_NODES)
-      ok = surg__lex_error(p->t, NULL, "more than %u statements", SURG__RULE_NODES);
-    if (ok && !surg__vec_push(p->t->ctx, &list, s)) ok = no_memory(p);
+    ok = statement(p, &s) && add_statement(p, &s);
     (void)surg__lex_match(p->t, ';');
   }
+  p->block = NULL;
   assert(list.count <= SURG__RULE_NODES);
   b->n = (uint16_t)list.count;
   ok = ok && keep(p, &b->stmts, list.items, list.count, sizeof *list.items);
@@ -464,14 +523,13 @@ static bool body(surg__rparse *p, surg_rule *r) {
 static bool open_statements(surg__rparse *p, surg__rblock *b) {
   stmts list = {0};
   bool ok = true, guard = false;
+  p->block = &list;
   while (ok && surg__lex_peek(p->t) && !(guard = surg__rword(p, "where"))) {
     surg__rstmt s;
-    ok = statement(p, &s);
-    if (ok && list.count == SURG__RULE_NODES)
-      ok = surg__lex_error(p->t, NULL, "more than %u statements", SURG__RULE_NODES);
-    if (ok && !surg__vec_push(p->t->ctx, &list, s)) ok = no_memory(p);
+    ok = statement(p, &s) && add_statement(p, &s);
     (void)surg__lex_match(p->t, ';');
   }
+  p->block = NULL;
   b->n = (uint16_t)list.count;
   ok = ok && keep(p, &b->stmts, list.items, list.count, sizeof *list.items);
   surg__vec_free(p->t->ctx, &list);

@@ -339,6 +339,9 @@ typedef struct surg__rparse {
   surg_rule *rule;
   bool in_match;
   uint32_t depth;
+  void *block;     /* the list of statements that is being parsed */
+  unsigned nested; /* nodes inside arguments around the position */
+  unsigned blanks; /* values that were named by unnamed_value */
   surg_str each, each_op; /* `for OP in (...)`: the name OP, and its current replacement */
   const char *line_at;    /* position up to which `line` is counted */
   uint32_t line;
