@@ -19,6 +19,7 @@
 #define AHEAD                                                                            \
   2u             /* nesting of look-ahead searches: sizes, an operator, the cures of its \
                   * replacement */
+#define USUAL 13 /* the opset that a model without one gets */
 #define OLDEST 7 /* the oldest opset that is tried */
 
 /* --- objections --- */
@@ -436,6 +437,17 @@ static bool has_defaults(const surg_model *m) {
   return false;
 }
 
+/* Whether an output of the model is declared as a sequence of maps. */
+static bool has_maps(const surg_model *m) {
+  const surg_graph *g = surg_model_graph(m);
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    const surg_type *t = surg_graph_output_type(g, i);
+    if (t && surg_type_get_kind(t) == SURG_TYPE_SEQUENCE) t = surg_type_elem(t);
+    if (t && surg_type_get_kind(t) == SURG_TYPE_MAP) return true;
+  }
+  return false;
+}
+
 /* Cures that change inputs and outputs: Casts are left to the caller, inputs with defaults become
  * constants, unsupported element types are replaced everywhere. */
 static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
@@ -450,6 +462,7 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
       surg__repair_uncast(r->m, r->origin, &uncast))
     any = cure(r, uncast.p, now);
   surg__buf_free(&uncast);
+  if (now->all && has_maps(r->m)) any |= cure(r, "unwrap-maps,prune", now);
   if (r->t->optional == SURG__NO && now->count[SURG__C_TYPE])
     any |= cure(r, "unwrap-optionals,fold,prune", now) || cure_ahead(r, "present,fold,prune", now);
   if (now->all && has_defaults(r->m)) any |= cure(r, settle, now) || cure_ahead(r, settle, now);
@@ -561,6 +574,24 @@ static surg_status give_sizes(surg__repair *r) {
   return s;
 }
 
+/* Imports ONNX's own domain if the model does not, as files of ai.onnx.ml alone: all replacements
+ * are made of its operators. */
+static surg_status give_opset(surg__repair *r) {
+  const surg__tspan *w = window(r->t);
+  int64_t to = USUAL;
+  char text[64];
+  surg__consent needed;
+  if (surg_model_opset(r->m, "") > 0) return SURG_OK;
+  if (w && w->low > to) to = w->low;
+  if (w && w->high < to) to = w->high;
+  const uint64_t epoch = surg_model_epoch(r->m);
+  snprintf(text, sizeof text, "opset{to=%lld}", (long long)to);
+  surg_status s = surg__repair_run(r->ctx, &r->m, text, r->given, r->verify_each, &needed);
+  if (s == SURG_OK && surg_model_epoch(r->m) != epoch)
+    surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text);
+  return s;
+}
+
 static surg_status search(surg__repair *r, surg__repair_counts *after) {
   for (unsigned i = 0; i < ROUNDS && after->all; i++) {
     if (round_of(r, after)) continue;
@@ -607,6 +638,7 @@ surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
     s = give_sizes(r);
     if (s == SURG_OK) s = surg__repair_count(r->t, r->m, after, NULL);
   }
+  if (s == SURG_OK && after->all) s = give_opset(r);
   if (s == SURG_OK) s = search(r, after);
   if (s == SURG_OK) s = search_lenient(r, after);
   if (s == SURG_OK) s = surg__repair_nearer(r, after, search);

@@ -114,6 +114,25 @@ static surg_pass_result without_sequences(surg_pass_ctx *p, const char *domain, 
   return SURG_PASS_UNCHANGED;
 }
 
+/* Whether any node, in subgraphs and functions included, is of the domain. */
+static bool has_nodes_of(surg_model *m, const char *domain) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (!strcmp(surg_node_domain(n), domain)) return true;
+  return false;
+}
+
+/* Adds the import to a model without one and without nodes of the domain, as exporters of
+ * ai.onnx.ml wrote them: rules for other operators create such nodes. */
+static surg_pass_result import(surg_pass_ctx *p, const char *domain, int64_t to) {
+  surg_model *m = surg_pass_model(p);
+  if (surg_model_function_count(m) || has_nodes_of(m, domain) || !surg_pass_allow(p))
+    return SURG_PASS_UNCHANGED;
+  if (surg_model_set_opset(m, domain, to) != SURG_OK) return SURG_PASS_FAILED;
+  surg_pass_count(p, "imports", 1);
+  return SURG_PASS_CHANGED;
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   const char *domain = surg_pass_string(p, "domain");
@@ -132,6 +151,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
              (int)surg_model_opset(m, domain), (int)newest);
     return surg_pass_fail(p, NULL, text);
   }
+  if (surg_model_opset(m, domain) < 1) return import(p, domain, to);
   surg_pass_result read = without_sequences(p, domain, to);
   if (read == SURG_PASS_FAILED) return read;
   const surg_pass_result inlined = inline_stuck(p, domain, to);

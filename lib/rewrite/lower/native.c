@@ -61,6 +61,8 @@ static const surg__native *const tables[] = {
     surg__natives_slice,
     surg__natives_many,
     surg__natives_labels,
+    surg__natives_trees,
+    surg__natives_tabular,
 };
 
 const surg__native *surg__native_find(surg_str name) {

@@ -39,6 +39,8 @@ extern const surg__native surg__natives_plain[];
 extern const surg__native surg__natives_slice[];
 extern const surg__native surg__natives_many[];
 extern const surg__native surg__natives_labels[];
+extern const surg__native surg__natives_trees[];
+extern const surg__native surg__natives_tabular[];
 
 #define SURG__BT_RANK 8u /* largest rank of a surg__built */
 
