@@ -309,6 +309,7 @@ int cmd_strip(int argc, char **argv);
 int cmd_targets(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
+int cmd_view(int argc, char **argv);
 int cmd_weights(int argc, char **argv);
 
 #endif

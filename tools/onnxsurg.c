@@ -37,6 +37,7 @@ static const struct {
     {"strip", cmd_strip},
     {"targets", cmd_targets},
     {"verify", cmd_verify},
+    {"view", cmd_view},
     {"weights", cmd_weights},
     /* clang-format on */
 };

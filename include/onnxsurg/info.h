@@ -52,6 +52,27 @@ SURG_EXPORT surg_status surg_stats_op(const surg_stats *s, size_t i, surg_stats_
 /* Frees counts; NULL is allowed. */
 SURG_EXPORT void surg_stats_free(surg_stats *s);
 
+/* ---- elements of weights ---------------------------------------------------------------------- */
+
+#define SURG_STATISTICS_BINS 20
+
+/* What the elements of a tensor are. low ... deviation are of the finite ones that were read. */
+typedef struct surg_tensor_statistics {
+  uint32_t size;  /* set by the caller: sizeof(surg_tensor_statistics) */
+  uint64_t count; /* all elements */
+  uint64_t read;  /* how many were read: all, or parts at equal distances */
+  uint64_t finite, zeros, nans, infinities; /* of those */
+  double low, high, mean, deviation;        /* 0 if none is finite */
+  uint64_t bins[SURG_STATISTICS_BINS];      /* how many are in each of the equal parts of low ... high;
+                                             * the first contains all if low is high */
+} surg_tensor_statistics;
+
+/* Fills in statistics of numbers and bools, from at most about `most` elements (0: all); twice as
+ * many are read. SURG_EUNSUPPORTED: strings, complex numbers, sparse tensors, missing data. O(read)
+ */
+SURG_EXPORT surg_status surg_tensor_measure(const surg_tensor *t, uint64_t most,
+                                            surg_tensor_statistics *out);
+
 /* ---- what it costs and needs ----------------------------------------------------------------- */
 
 /* Facts about a model. They belong to its context, refer to the model and are freed before it; an

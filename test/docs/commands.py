@@ -36,6 +36,7 @@ TASKS = (
     ('onnxsurg info model.onnx', 'print what a model contains and needs'),
     ('onnxsurg info --top 10 --dim N=1 model.onnx', '... and the most expensive nodes'),
     ('onnxsurg nodes model.onnx op=Conv', 'list nodes: all, or those of an address'),
+    ('onnxsurg view model.onnx', 'draw a model as an HTML page'),
     ("onnxsurg find 'c = Conv (x, w, ...) y = Relu (c)' model.onnx", 'find a pattern'),
     ('onnxsurg cat model.onnx', 'print a model as text; the text can be read back'),
     ('onnxsurg check *.onnx', 'list what is invalid'),
@@ -60,7 +61,7 @@ TASKS = (
     ('onnxsurg targets', 'list the known engines'),
 )
 
-COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
+COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'view', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
             'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data', 'edit', 'weights', 'strip', 'restore')
 
 

@@ -39,6 +39,7 @@ EDGES = {
     'schema': 'base',
     'sym': 'ir',
     'target': 'base check infer ir measure schema',
+    'view': 'base schema',
     'weights': 'base io run',
 }
 
