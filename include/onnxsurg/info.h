@@ -52,7 +52,7 @@ SURG_EXPORT surg_status surg_stats_op(const surg_stats *s, size_t i, surg_stats_
 /* Frees counts; NULL is allowed. */
 SURG_EXPORT void surg_stats_free(surg_stats *s);
 
-/* ---- elements of weights ---------------------------------------------------------------------- */
+/* ---- elements of weights --------------------------------------------------------------------- */
 
 #define SURG_STATISTICS_BINS 20
 
@@ -63,8 +63,8 @@ typedef struct surg_tensor_statistics {
   uint64_t read;  /* how many were read: all, or parts at equal distances */
   uint64_t finite, zeros, nans, infinities; /* of those */
   double low, high, mean, deviation;        /* 0 if none is finite */
-  uint64_t bins[SURG_STATISTICS_BINS];      /* how many are in each of the equal parts of low ... high;
-                                             * the first contains all if low is high */
+  uint64_t bins[SURG_STATISTICS_BINS];      /* how many are in each of the equal parts of low to
+                                             * high; the first has all if low is high */
 } surg_tensor_statistics;
 
 /* Fills in statistics of numbers and bools, from at most about `most` elements (0: all); twice as

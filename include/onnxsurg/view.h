@@ -13,7 +13,7 @@ extern "C" {
 typedef enum surg_view_form {
   SURG_VIEW_HTML = 0, /* one page without outside references: all graphs, details, search */
   SURG_VIEW_SVG = 1,  /* one graph as it is at first, folded parts closed */
-  SURG_VIEW_DOT = 2   /* the same graph as text for Graphviz; not laid out */
+  SURG_VIEW_DOT = 2   /* the same graph as text for Graphviz, without positions */
 } surg_view_form;
 
 /* What computes the positions. */
@@ -30,7 +30,7 @@ typedef struct surg_view_options {
   bool fold;                 /* fold nodes by the folders of their names (`/encoder/layer.0/...`),
                               * also in graphs that are small */
   bool no_weights;           /* do not read weights: no statistics of them */
-  size_t most_nodes;         /* most nodes of the page; 0: 5000. Other nodes are counted, not drawn */
+  size_t most_nodes;         /* most nodes of the page; 0: 5000. Others are counted, not drawn */
   surg_graph *graph;         /* the graph that is shown first; NULL: the main graph */
   const surg_target *target; /* marks what this target does not support; may be NULL */
   const char *title;         /* NULL: the path of the model */

@@ -11,26 +11,40 @@
 /* Element i of unpacked elements. */
 static double number_at(int dtype, const void *p, size_t i) {
   switch (dtype) {
-    case SURG_FLOAT: return (double)((const float *)p)[i];
-    case SURG_DOUBLE: return ((const double *)p)[i];
-    case SURG_FLOAT16: return (double)surg__half_to_float(((const uint16_t *)p)[i]);
-    case SURG_BFLOAT16: return (double)surg__bf16_to_float(((const uint16_t *)p)[i]);
-    case SURG_INT64: return (double)((const int64_t *)p)[i];
-    case SURG_UINT64: return (double)((const uint64_t *)p)[i];
-    case SURG_INT32: return (double)((const int32_t *)p)[i];
-    case SURG_UINT32: return (double)((const uint32_t *)p)[i];
-    case SURG_INT16: return (double)((const int16_t *)p)[i];
-    case SURG_UINT16: return (double)((const uint16_t *)p)[i];
+    case SURG_FLOAT:
+      return (double)((const float *)p)[i];
+    case SURG_DOUBLE:
+      return ((const double *)p)[i];
+    case SURG_FLOAT16:
+      return (double)surg__half_to_float(((const uint16_t *)p)[i]);
+    case SURG_BFLOAT16:
+      return (double)surg__bf16_to_float(((const uint16_t *)p)[i]);
+    case SURG_INT64:
+      return (double)((const int64_t *)p)[i];
+    case SURG_UINT64:
+      return (double)((const uint64_t *)p)[i];
+    case SURG_INT32:
+      return (double)((const int32_t *)p)[i];
+    case SURG_UINT32:
+      return (double)((const uint32_t *)p)[i];
+    case SURG_INT16:
+      return (double)((const int16_t *)p)[i];
+    case SURG_UINT16:
+      return (double)((const uint16_t *)p)[i];
     case SURG_INT8:
     case SURG_INT4:
-    case SURG_INT2: return (double)((const int8_t *)p)[i];
-    case SURG_FLOAT4E2M1: return (double)surg__fp4_to_float(((const uint8_t *)p)[i]);
+    case SURG_INT2:
+      return (double)((const int8_t *)p)[i];
+    case SURG_FLOAT4E2M1:
+      return (double)surg__fp4_to_float(((const uint8_t *)p)[i]);
     case SURG_FLOAT8E4M3FN:
     case SURG_FLOAT8E4M3FNUZ:
     case SURG_FLOAT8E5M2:
     case SURG_FLOAT8E5M2FNUZ:
-    case SURG_FLOAT8E8M0: return (double)surg__fp8_to_float(dtype, ((const uint8_t *)p)[i]);
-    default: return (double)((const uint8_t *)p)[i];
+    case SURG_FLOAT8E8M0:
+      return (double)surg__fp8_to_float(dtype, ((const uint8_t *)p)[i]);
+    default:
+      return (double)((const uint8_t *)p)[i];
   }
 }
 

@@ -7,8 +7,8 @@
 
 #include "view/layout.h"
 
-#define SPACE 26.0      /* between two boxes */
-#define SPACE_WAY 14.0  /* beside a way */
+#define SPACE 26.0     /* between two boxes */
+#define SPACE_WAY 14.0 /* beside a way */
 #define SWEEPS 12
 #define BEND 24.0 /* a bend of at most this is removed */
 #define PASSES 3
@@ -36,8 +36,8 @@ static int by_x(const void *a, const void *b) {
 
 static size_t add_wishes(const state *s, const surg__lay_end *ends, uint32_t count, size_t n) {
   for (uint32_t k = 0; k < count; k++)
-    s->wishes[n++] = (wish){s->rows->v[ends[k].vertex].x + ends[k].there - ends[k].here,
-                            ends[k].weight};
+    s->wishes[n++] =
+        (wish){s->rows->v[ends[k].vertex].x + ends[k].there - ends[k].here, ends[k].weight};
   return n;
 }
 
@@ -115,7 +115,8 @@ static void straighten(state *s, uint32_t layer) {
   }
 }
 
-/* Gives the crossings first ... last of a net one x, within the room that all of their rows have. */
+/* Gives the crossings first ... last of a net one x, within the room that all of their rows have.
+ */
 static void set_run(surg__lay_rows *r, uint32_t first, uint32_t last, double low, double high) {
   double x = r->v[first].x;
   if (x < low) x = low;
@@ -129,7 +130,8 @@ static void straighten_way(surg__lay_rows *r, uint32_t first, uint32_t count) {
   uint32_t start = first;
   for (uint32_t i = first; i < first + count; i++) {
     const surg__lay_vertex *v = &r->v[i];
-    const uint32_t *row = r->order + r->first[v->layer], n = r->first[v->layer + 1] - r->first[v->layer];
+    const uint32_t *row = r->order + r->first[v->layer],
+                   n = r->first[v->layer + 1] - r->first[v->layer];
     double least = -INFINITY, most = INFINITY;
     if (v->at) least = r->v[row[v->at - 1]].x + space(&r->v[row[v->at - 1]], v);
     if (v->at + 1 < n) most = r->v[row[v->at + 1]].x - space(v, &r->v[row[v->at + 1]]);

@@ -20,7 +20,8 @@ static void put_number(surg__page *p, double x) {
     surg__buf_puts(p->b, "null");
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes -------------------------------------------------------------------------------------
+ */
 
 static void put_formals(surg__page *p, const char *key, const surg_schema *s, bool output) {
   surg__page_key(p, key);
@@ -148,7 +149,8 @@ void surg__page_nodes(surg__page *p) {
   surg__buf_putc(p->b, ']');
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------
+ */
 
 static surg_tensor *tensor_of(const surg_value *v) {
   surg_tensor *t = surg_value_constant(v);

@@ -24,10 +24,14 @@ static void put_label(const surg__box *box, surg__buf *b) {
 
 static const char *shape_of(const surg__box *b) {
   switch (b->kind) {
-    case SURG__BOX_NODE: return "";
-    case SURG__BOX_GROUP: return ", peripheries=2";
-    case SURG__BOX_OUTER: return ", style=\"rounded,dashed\"";
-    default: return ", style=\"rounded,filled\"";
+    case SURG__BOX_NODE:
+      return "";
+    case SURG__BOX_GROUP:
+      return ", peripheries=2";
+    case SURG__BOX_OUTER:
+      return ", style=\"rounded,dashed\"";
+    default:
+      return ", style=\"rounded,filled\"";
   }
 }
 
@@ -36,18 +40,21 @@ void surg__view_put_dot(surg__view *v, const surg__scene *s, bool sized, surg__b
   put_quoted(b, v->o.title ? v->o.title : "");
   surg__buf_puts(b, "\" {\n");
   if (sized) {
-    surg__buf_puts(b, "  graph [ranksep=0.35, nodesep=0.3];\n"
-                      "  node [shape=box, fixedsize=true, label=\"\"];\n  edge [arrowhead=none];\n");
+    surg__buf_puts(b,
+                   "  graph [ranksep=0.35, nodesep=0.3];\n"
+                   "  node [shape=box, fixedsize=true, label=\"\"];\n  edge [arrowhead=none];\n");
   } else {
-    surg__buf_puts(b, "  node [shape=box, fontname=monospace, fontsize=10];\n"
-                      "  edge [fontname=monospace, fontsize=9];\n");
+    surg__buf_puts(b,
+                   "  node [shape=box, fontname=monospace, fontsize=10];\n"
+                   "  edge [fontname=monospace, fontsize=9];\n");
   }
   for (size_t i = 0; i < s->lay.n; i++) {
     const surg__lay_box *l = &s->lay.boxes[i];
     const int32_t half = l->left > l->right ? l->left : l->right;
     surg__buf_printf(b, "  b%zu [", i);
     if (sized)
-      surg__buf_printf(b, "width=%.4f, height=%.4f", 2.0 * half / POINTS, (l->h + l->foot) / POINTS);
+      surg__buf_printf(b, "width=%.4f, height=%.4f", 2.0 * half / POINTS,
+                       (l->h + l->foot) / POINTS);
     else
       put_label(&s->boxes[i], b);
     surg__buf_printf(b, "%s];\n", sized ? "" : shape_of(&s->boxes[i]));

@@ -91,11 +91,9 @@ surg__family surg__family_of(const surg_node *n) {
   const surg_schema *s = surg_node_schema(n);
   if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || !s) return SURG__FAMILY_CUSTOM;
   if (s->flags & SURG__OP_CONTROL_FLOW) return SURG__FAMILY_CONTROL;
-  if (s->op > 0 && s->op < SURG_OP_COUNT && families[s->op])
-    return (surg__family)families[s->op];
+  if (s->op > 0 && s->op < SURG_OP_COUNT && families[s->op]) return (surg__family)families[s->op];
   const surg_narrow narrow = surg_schema_narrow(s);
-  if (narrow == SURG_NARROW_QUANTIZE || narrow == SURG_NARROW_DEQUANTIZE)
-    return SURG__FAMILY_QUANT;
+  if (narrow == SURG_NARROW_QUANTIZE || narrow == SURG_NARROW_DEQUANTIZE) return SURG__FAMILY_QUANT;
   const surg_axes_effect axes = surg_node_axes_effect(n);
   if (axes == SURG_AXES_REDUCE || axes == SURG_AXES_ARG) return SURG__FAMILY_REDUCE;
   if (s->flags & SURG__OP_DATA_MOVER) return SURG__FAMILY_MOVE;

@@ -10,7 +10,7 @@
 typedef struct entry {
   const char *folder; /* not NUL-terminated; NULL: none */
   size_t length;
-  uint32_t index;     /* in the scene */
+  uint32_t index; /* in the scene */
 } entry;
 
 /* The text whose folders say where a node belongs: its name, or that of an output. */
@@ -103,13 +103,12 @@ static bool add_group(surg__view *v, surg__scene *s, const entry *e, const part 
   surg_node **nodes = surg__view_array(v, p->count, sizeof(surg_node *));
   if (!nodes) return false;
   for (uint32_t i = 0; i < p->count; i++) nodes[i] = s->nodes[e[p->first + i].index];
-  *b = (surg__box){.kind = SURG__BOX_GROUP, .mark = -1, .nodes = p->count,
-                   .name = part_name(v, e, p, ranges)};
+  *b = (surg__box){
+      .kind = SURG__BOX_GROUP, .mark = -1, .nodes = p->count, .name = part_name(v, e, p, ranges)};
   b->scene = v->o.form == SURG_VIEW_HTML ? surg__view_add(v, s->graph, nodes, p->count) : VIEW_NONE;
   if (b->scene != VIEW_NONE)
     v->scenes.items[b->scene]->depth =
-        ranges ? s->depth
-               : (size_t)(e[p->first].folder - path_of(nodes[0])) + e[p->first].length;
+        ranges ? s->depth : (size_t)(e[p->first].folder - path_of(nodes[0])) + e[p->first].length;
   for (uint32_t i = 0; i < p->count; i++) {
     const int mark = surg__view_mark(v, nodes[i]);
     if (mark > b->mark) b->mark = mark;
@@ -129,8 +128,11 @@ static bool add_boxes(surg__view *v, surg__scene *s, const entry *e, const part 
     if (p->count > 1) {
       if (!add_group(v, s, e, p, ranges, b)) return false;
     } else {
-      *b = (surg__box){.kind = SURG__BOX_NODE, .node = n, .family = surg__family_of(n),
-                       .mark = surg__view_mark(v, n), .scene = VIEW_NONE};
+      *b = (surg__box){.kind = SURG__BOX_NODE,
+                       .node = n,
+                       .family = surg__family_of(n),
+                       .mark = surg__view_mark(v, n),
+                       .scene = VIEW_NONE};
     }
     for (uint32_t k = 0; k < p->count; k++)
       v->boxes[surg__view_number(v, s->nodes[e[p->first + k].index])] = (uint32_t)i;
@@ -161,8 +163,8 @@ bool surg__view_boxes(surg__view *v, surg__scene *s) {
     qsort(entries, n, sizeof *entries, by_folder);
     count = split(entries, n, parts);
     if (count != 1 || n < 2 || !entries[0].folder) break;
-    s->depth = (size_t)(entries[0].folder - path_of(s->nodes[entries[0].index])) +
-               entries[0].length;
+    s->depth =
+        (size_t)(entries[0].folder - path_of(s->nodes[entries[0].index])) + entries[0].length;
   }
   s->folded = count < n;
   if (!large || (count <= VIEW_MOST_FOLDED && count < n))

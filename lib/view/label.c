@@ -14,12 +14,13 @@
 #define LINES_MOST 7u      /* constants, and far inputs, of a box that are listed */
 #define ELEMENTS_SHOWN 6u  /* elements of a constant that are listed */
 #define LEAST_WIDTH 64
-#define PADDING 10         /* at both sides of texts */
-#define LABEL_GAP 14       /* between two labels of a box */
-#define LABEL_ASIDE 4      /* from the start of a link to its label */
-#define PORT 12            /* between the starts of links that have no labels */
+#define PADDING 10    /* at both sides of texts */
+#define LABEL_GAP 14  /* between two labels of a box */
+#define LABEL_ASIDE 4 /* from the start of a link to its label */
+#define PORT 12       /* between the starts of links that have no labels */
 
-/* ---- lines ------------------------------------------------------------------------------------- */
+/* ---- lines -------------------------------------------------------------------------------------
+ */
 
 /* Appends the elements of a small tensor; false: they cannot be listed. */
 static bool put_elements(surg__buf *b, const surg_tensor *t) {
@@ -62,14 +63,14 @@ static void put_formal(surg__view *v, surg__buf *b, const surg_node *n, size_t i
 static void add_line(surg__view *v, surg__box *b, surg__line_kind kind, surg__buf *text,
                      const surg_value *value) {
   const char *all = surg__view_text(v, text);
-  b->lines[b->n_lines++] = (surg__line){.text = all ? all : "", .value = value, .scene = VIEW_NONE,
-                                        .kind = (uint8_t)kind};
+  b->lines[b->n_lines++] = (surg__line){
+      .text = all ? all : "", .value = value, .scene = VIEW_NONE, .kind = (uint8_t)kind};
 }
 
 static void add_note(surg__box *b, surg__line_kind kind, const char *text,
                      const surg_value *value) {
-  b->lines[b->n_lines++] = (surg__line){.text = text ? text : "", .value = value,
-                                        .scene = VIEW_NONE, .kind = (uint8_t)kind};
+  b->lines[b->n_lines++] = (surg__line){
+      .text = text ? text : "", .value = value, .scene = VIEW_NONE, .kind = (uint8_t)kind};
 }
 
 static const char *constant_text(surg__view *v, const surg_value *value) {
@@ -154,8 +155,7 @@ static void add_far(surg__view *v, surg__box *b, const cut_list *c, size_t box) 
 
 static void add_node_lines(surg__view *v, surg__box *b, const surg__line *inner, size_t n_inner) {
   const char *domain = surg_node_domain(b->node);
-  add_note(b, SURG__LINE_TITLE,
-           surg__view_cut(v, surg_node_op_type(b->node), TITLE_COLUMNS), NULL);
+  add_note(b, SURG__LINE_TITLE, surg__view_cut(v, surg_node_op_type(b->node), TITLE_COLUMNS), NULL);
   if (*domain && strcmp(domain, "ai.onnx") != 0)
     add_note(b, SURG__LINE_NOTE, surg__view_cut(v, domain, LINE_COLUMNS), NULL);
   add_constants(v, b);
@@ -205,7 +205,8 @@ static bool make_lines(surg__view *v, surg__scene *s, const cut_list *c, size_t 
   return v->status == SURG_OK;
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------- */
+/* ---- sizes -------------------------------------------------------------------------------------
+ */
 
 static int32_t width_of(const char *text, bool title) {
   const double column = title ? VIEW_TITLE_COLUMN : VIEW_TEXT_COLUMN;
@@ -261,9 +262,9 @@ static bool make_labels(surg__view *v, surg__scene *s) {
     if (!b->n_labels) b->labels = &all[i]; /* links of a box are adjacent */
     if (i && s->lay.links[i - 1].net == l->net) continue;
     const bool typed = b->kind == SURG__BOX_NODE || b->kind == SURG__BOX_GROUP;
-    b->labels[b->n_labels++] = (surg__label){
-        .text = typed ? surg__view_type(v, s->links[i].value, LABEL_COLUMNS) : "",
-        .value = s->links[i].value};
+    b->labels[b->n_labels++] =
+        (surg__label){.text = typed ? surg__view_type(v, s->links[i].value, LABEL_COLUMNS) : "",
+                      .value = s->links[i].value};
   }
   return v->status == SURG_OK;
 }

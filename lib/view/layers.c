@@ -2,11 +2,11 @@
 /* Layout: the row of each box, and which links are drawn. */
 #include "view/layout.h"
 
-#define FAR_ROWS 16u      /* a link over more rows than this is far */
-#define FAR_MANY 3u       /* far links of one net from which they are cut */
-#define CROSSINGS 6u      /* crossings of links with rows, for each box ... */
+#define FAR_ROWS 16u         /* a link over more rows than this is far */
+#define FAR_MANY 3u          /* far links of one net from which they are cut */
+#define CROSSINGS 6u         /* crossings of links with rows, for each box ... */
 #define CROSSINGS_MORE 4000u /* ... plus this many; the farthest links beyond that are cut */
-#define ROUNDS 3          /* of moving boxes towards their neighbours */
+#define ROUNDS 3             /* of moving boxes towards their neighbours */
 
 /* Links by box: those of box i are items[first[i]] ... items[first[i + 1] - 1]. */
 typedef struct lists {
@@ -24,8 +24,7 @@ static bool list_links(surg__lay *lay, bool outgoing, lists *to) {
   to->items = surg__arena_array(lay->arena, lay->m + 1, sizeof *to->items);
   if (!to->first || !to->items) return false;
   uint32_t *const at = to->first + 1; /* shifted by one: it becomes `first` while it is filled */
-  for (size_t i = 0; i < lay->m; i++)
-    at[(outgoing ? lay->links[i].from : lay->links[i].to) + 1]++;
+  for (size_t i = 0; i < lay->m; i++) at[(outgoing ? lay->links[i].from : lay->links[i].to) + 1]++;
   for (size_t i = 0; i < lay->n; i++) at[i + 1] += at[i];
   for (size_t i = 0; i < lay->m; i++)
     to->items[at[outgoing ? lay->links[i].from : lay->links[i].to]++] = (uint32_t)i;

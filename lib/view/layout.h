@@ -27,12 +27,12 @@ typedef struct surg__lay_link {
   uint32_t from, to;
   int32_t from_at, to_at; /* points on the lower and upper side, from the centres */
   uint32_t net;
-  surg__lay_cut cut;      /* result of surg__lay_layers */
-  uint32_t first, count;  /* result: its points in surg__lay.points */
+  surg__lay_cut cut;     /* result of surg__lay_layers */
+  uint32_t first, count; /* result: its points in surg__lay.points */
 } surg__lay_link;
 
-/* Points of a way, from top to bottom. Between points of equal x it is a vertical line, else a curve
- * that leaves and arrives vertically. */
+/* Points of a way, from top to bottom. Between points of equal x it is a vertical line, else a
+ * curve that leaves and arrives vertically. */
 typedef struct surg__lay_point {
   int32_t x, y;
 } surg__lay_point;
@@ -61,11 +61,11 @@ bool surg__lay_place(surg__lay *lay);
 #define SURG__LAY_NONE UINT32_MAX
 typedef struct surg__lay_vertex {
   uint32_t box, net, layer;
-  uint32_t at;                  /* position in its layer */
-  uint32_t up_first, up_count;  /* pieces of links to the layer above, in surg__lay_rows.up */
+  uint32_t at;                 /* position in its layer */
+  uint32_t up_first, up_count; /* pieces of links to the layer above, in surg__lay_rows.up */
   uint32_t down_first, down_count;
-  double x, left, right;        /* centre; what it needs on both sides */
-  double key;                   /* of the current sort */
+  double x, left, right; /* centre; what it needs on both sides */
+  double key;            /* of the current sort */
 } surg__lay_vertex;
 
 /* The end of a piece of a link between two adjacent layers. */
@@ -78,12 +78,12 @@ typedef struct surg__lay_end {
 typedef struct surg__lay_rows {
   surg__lay_vertex *v;
   size_t n;
-  uint32_t *order;      /* vertices, layer by layer from left to right */
-  uint32_t *first;      /* of layer l in `order`; layers + 1 entries */
+  uint32_t *order; /* vertices, layer by layer from left to right */
+  uint32_t *first; /* of layer l in `order`; layers + 1 entries */
   surg__lay_end *up, *down;
-  uint32_t *net_first;  /* the first crossing of each net; they are in order of layers */
-  uint32_t *net_count;  /* how many there are */
-  uint32_t *net_layer;  /* the layer of the box of each net */
+  uint32_t *net_first; /* the first crossing of each net; they are in order of layers */
+  uint32_t *net_count; /* how many there are */
+  uint32_t *net_layer; /* the layer of the box of each net */
 } surg__lay_rows;
 
 /* Reduces crossings of links by changing the order within rows. */

@@ -26,9 +26,9 @@ typedef struct state {
   surg__view_map values;     /* that are linked */
   SURG_VEC(uint32_t) net_of; /* of each value */
   SURG_VEC(origin) nets;
-  uint32_t *leaving;         /* of each folder: how many values leave it */
-  uint32_t *rest;            /* ... and the net of those past the first few; VIEW_NONE: none */
-  size_t outer;              /* boxes of values from outside, or for them */
+  uint32_t *leaving;          /* of each folder: how many values leave it */
+  uint32_t *rest;             /* ... and the net of those past the first few; VIEW_NONE: none */
+  size_t outer;               /* boxes of values from outside, or for them */
   uint32_t rest_in, rest_out; /* the boxes of those past the first ones; VIEW_NONE: none */
   bool ok;
 } state;
@@ -54,7 +54,8 @@ static uint32_t outer_box(state *t, const surg_value *value, bool in) {
   if (t->outer++ < OUTER_MOST) return add_box(t, SURG__BOX_OUTER, value);
   if (*rest != VIEW_NONE) return *rest;
   *rest = add_box(t, SURG__BOX_OUTER, NULL);
-  if (t->ok) t->boxes.items[t->boxes.count - 1].name = in ? "more from outside" : "more for outside";
+  if (t->ok)
+    t->boxes.items[t->boxes.count - 1].name = in ? "more from outside" : "more for outside";
   return *rest;
 }
 

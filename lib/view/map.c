@@ -5,7 +5,8 @@
 static size_t place(const surg__view_map *m, const void *key) {
   const uint64_t h = (uint64_t)(uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15);
   size_t i = (size_t)(h >> 32) & (m->slots - 1);
-  while (m->table[i] != VIEW_NONE && m->items.items[m->table[i]] != key) i = (i + 1) & (m->slots - 1);
+  while (m->table[i] != VIEW_NONE && m->items.items[m->table[i]] != key)
+    i = (i + 1) & (m->slots - 1);
   return i;
 }
 

@@ -42,8 +42,7 @@ bool surg__view_marks(surg__view *v) {
   if (!v->severity) return false;
   memset(v->severity, -1, v->n_nodes * sizeof *v->severity);
   if (v->o.target) {
-    const surg_status s =
-        surg_target_judge(v->o.target, v->m, objected, &t, &v->judgement);
+    const surg_status s = surg_target_judge(v->o.target, v->m, objected, &t, &v->judgement);
     if (s != SURG_OK && v->status == SURG_OK) v->status = s;
   } else {
     surg_finding f = {.size = sizeof f};
@@ -51,8 +50,7 @@ bool surg__view_marks(surg__view *v) {
       if (!f.cured) add(&t, f.node, f.severity, f.code, f.text, NULL);
   }
   v->marks = surg__view_array(v, t.list.count, sizeof *v->marks);
-  if (v->marks && t.list.count)
-    memcpy(v->marks, t.list.items, t.list.count * sizeof *v->marks);
+  if (v->marks && t.list.count) memcpy(v->marks, t.list.items, t.list.count * sizeof *v->marks);
   v->n_marks = v->marks ? t.list.count : 0;
   surg__vec_free(v->ctx, &t.list);
   for (size_t i = 0; i < v->n_marks; i++) mark(v, v->marks[i].node, v->marks[i].severity);

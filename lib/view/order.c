@@ -4,7 +4,7 @@
 
 #include "view/layout.h"
 
-#define SWEEPS 16 /* most sweeps over all rows; they end when none removes crossings */
+#define SWEEPS 16  /* most sweeps over all rows; they end when none removes crossings */
 #define PATIENCE 4 /* sweeps without success after which they end */
 
 typedef struct state {

@@ -36,7 +36,8 @@ int64_t surg__page_id(const surg__view_map *map, const void *key) {
   return id == VIEW_NONE ? -1 : (int64_t)id;
 }
 
-/* ---- what is in the page ----------------------------------------------------------------------- */
+/* ---- what is in the page -----------------------------------------------------------------------
+ */
 
 static bool add(surg__page *p, surg__view_map *map, const void *key) {
   return !key || surg__view_map_add(p->v->ctx, map, key) != VIEW_NONE;
@@ -72,7 +73,8 @@ static bool collect(surg__page *p) {
   return ok;
 }
 
-/* ---- scenes ------------------------------------------------------------------------------------ */
+/* ---- scenes ------------------------------------------------------------------------------------
+ */
 
 static long long scene_id(uint32_t scene) {
   return scene == VIEW_NONE ? -1 : (long long)scene;
@@ -81,7 +83,8 @@ static long long scene_id(uint32_t scene) {
 static void put_box(surg__page *p, const surg__scene *s, size_t i) {
   const surg__box *b = &s->boxes[i];
   const surg__lay_box *l = &s->lay.boxes[i];
-  const int64_t ref = b->node ? surg__page_id(&p->nodes, b->node) : surg__page_id(&p->values, b->value);
+  const int64_t ref =
+      b->node ? surg__page_id(&p->nodes, b->node) : surg__page_id(&p->values, b->value);
   surg__buf_printf(p->b, "[%d,%lld,%d,%d,%d,%d,%d,%d,[", (int)b->kind, (long long)ref,
                    l->x - l->w / 2, l->y, l->w, l->h, (int)b->family, b->mark);
   size_t put = 0;
@@ -142,7 +145,8 @@ static void put_scene(surg__page *p, const surg__scene *s) {
   surg__buf_puts(p->b, "]}");
 }
 
-/* ---- the model -------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------
+ */
 
 static void put_fact(surg__page *p, size_t i, const char *what, const char *text) {
   surg__page_comma(p, i);
@@ -167,7 +171,8 @@ static void put_facts(surg__page *p) {
     const char *domain = surg_model_import_domain(m, i);
     surg__buf_printf(&text, ", %s ", *domain ? "" : "opset");
     surg__buf_escape(&text, domain, strlen(domain), 0);
-    surg__buf_printf(&text, "%s%lld", *domain ? " " : "", (long long)surg_model_import_version(m, i));
+    surg__buf_printf(&text, "%s%lld", *domain ? " " : "",
+                     (long long)surg_model_import_version(m, i));
   }
   put_fact(p, n++, "format", text.failed ? "" : text.p);
   surg__buf_free(&text);

@@ -5,10 +5,10 @@
 #include "view/layout.h"
 
 #define MARGIN 24
-#define GAP 30       /* between two rows ... */
-#define GAP_MOST 70  /* ... and where links go far to the side */
-#define SLOPE 9.0    /* pixels to the side for each pixel more of a gap */
-#define WAY 4.0      /* half of the room of a way */
+#define GAP 30      /* between two rows ... */
+#define GAP_MOST 70 /* ... and where links go far to the side */
+#define SLOPE 9.0   /* pixels to the side for each pixel more of a gap */
+#define WAY 4.0     /* half of the room of a way */
 
 /* How much a piece of a link resists being bent: ways most, so that long links are straight. */
 #define STIFF_BOX 4.0
@@ -41,14 +41,16 @@ static bool make_vertices(surg__lay *lay, surg__lay_rows *r) {
   if (!r->v || !r->order || !r->first) return false;
   for (size_t i = 0; i < lay->n; i++) {
     const surg__lay_box *b = &lay->boxes[i];
-    r->v[i] = (surg__lay_vertex){.box = (uint32_t)i, .layer = b->layer, .left = b->left,
-                                 .right = b->right};
+    r->v[i] = (surg__lay_vertex){
+        .box = (uint32_t)i, .layer = b->layer, .left = b->left, .right = b->right};
   }
   for (size_t k = 0; k < lay->n_nets; k++)
     for (uint32_t i = 0; i < reach[k]; i++)
-      r->v[r->net_first[k] + i] = (surg__lay_vertex){.box = SURG__LAY_NONE, .net = (uint32_t)k,
+      r->v[r->net_first[k] + i] = (surg__lay_vertex){.box = SURG__LAY_NONE,
+                                                     .net = (uint32_t)k,
                                                      .layer = r->net_layer[k] + 1 + i,
-                                                     .left = WAY, .right = WAY};
+                                                     .left = WAY,
+                                                     .right = WAY};
   return true;
 }
 
@@ -79,7 +81,8 @@ static void add_piece(surg__lay_rows *r, uint32_t above, uint32_t below, int32_t
   r->up[b->up_first + b->up_count++] = (surg__lay_end){above, below_at, above_at, weight};
 }
 
-/* Calls `fn` for each piece of the links between two adjacent rows, once for links that share it. */
+/* Calls `fn` for each piece of the links between two adjacent rows, once for links that share it.
+ */
 static void each_piece(surg__lay *lay, surg__lay_rows *r, uint32_t *made, piece_fn fn) {
   memset(made, 0, lay->n_nets * sizeof *made);
   for (size_t i = 0; i < lay->m; i++) {

@@ -46,7 +46,8 @@ surg_status surg_view(surg_model *model, const surg_view_options *options, char 
   surg__buf_init(&b, v.ctx);
   /* Of an invalid model some types stay unknown. */
   const surg_status inferred = surg_model_infer(model);
-  const bool ends = inferred == SURG_ENOMEM || inferred == SURG_ELIMIT || inferred == SURG_ECANCELLED;
+  const bool ends =
+      inferred == SURG_ENOMEM || inferred == SURG_ELIMIT || inferred == SURG_ECANCELLED;
   if (ends) v.status = inferred;
   if (!ends && surg__view_scenes(&v)) write(&v, &b);
   if (v.status == SURG_OK) {

@@ -5,7 +5,8 @@
 #include "base/diag.h"
 #include "view/view.h"
 
-/* ---- nodes and captures ------------------------------------------------------------------------ */
+/* ---- nodes and captures ------------------------------------------------------------------------
+ */
 
 static int by_address(const void *a, const void *b) {
   const uintptr_t x = (uintptr_t) * (surg_node *const *)a, y = (uintptr_t) * (surg_node *const *)b;
@@ -74,7 +75,8 @@ static bool find_captures(surg__view *v) {
   return v->captures != NULL;
 }
 
-/* ---- scenes ----------------------------------------------------------------------------------- */
+/* ---- scenes -----------------------------------------------------------------------------------
+ */
 
 uint32_t surg__view_add(surg__view *v, surg_graph *g, surg_node **nodes, size_t n) {
   if (!v->room || v->status != SURG_OK) return VIEW_NONE;
@@ -140,8 +142,8 @@ static void add_inner(surg__view *v, uint32_t parent, surg__box *b, surg_graph *
   surg__buf_puts(&text, scene == VIEW_NONE ? "▷ " : "▶ ");
   surg__buf_escape(&text, what, strlen(what), 24);
   surg__buf_printf(&text, ": %zu node%s", n, n == 1 ? "" : "s");
-  b->lines[b->n_lines++] = (surg__line){.text = surg__view_text(v, &text), .scene = scene,
-                                        .kind = SURG__LINE_INNER};
+  b->lines[b->n_lines++] =
+      (surg__line){.text = surg__view_text(v, &text), .scene = scene, .kind = SURG__LINE_INNER};
   adopt(v, scene, parent, b->node, plain(v, what));
 }
 
@@ -174,7 +176,8 @@ static bool lay_out(surg__view *v, surg__scene *s) {
   if (v->o.layout == SURG_VIEW_LAYOUT_DOT) {
     v->status = surg__error(v->ctx, SURG_EUNSUPPORTED, surg_model_path(v->m),
                             "the program `dot` of Graphviz is missing, failed, or needs more than "
-                            "%d s; --layout own needs none", VIEW_DOT_SECONDS);
+                            "%d s; --layout own needs none",
+                            VIEW_DOT_SECONDS);
     return false;
   }
   return surg__lay_place(&s->lay);
@@ -185,8 +188,8 @@ static bool build(surg__view *v, uint32_t id) {
   surg__scene *s = v->scenes.items[id];
   if (!surg__view_boxes(v, s)) return false;
   size_t used = 0;
-  for (size_t i = 0; i < s->lay.n; i++) used += s->boxes[i].kind == SURG__BOX_NODE ||
-                                                s->boxes[i].kind == SURG__BOX_GROUP;
+  for (size_t i = 0; i < s->lay.n; i++)
+    used += s->boxes[i].kind == SURG__BOX_NODE || s->boxes[i].kind == SURG__BOX_GROUP;
   if (used < s->room) v->room += s->room - used;
   for (size_t i = 0; i < s->lay.n && v->status == SURG_OK; i++) {
     surg__box *b = &s->boxes[i];

@@ -45,14 +45,18 @@ static void put_line(surg__buf *b, int32_t x, int32_t y, const char *class, cons
 }
 
 static void put_box(surg__view *v, const surg__scene *s, size_t i, surg__buf *b) {
-  static const char *const kinds[] = {[SURG__BOX_NODE] = "node", [SURG__BOX_INPUT] = "input",
-                                      [SURG__BOX_OUTPUT] = "output", [SURG__BOX_OUTER] = "outer",
+  static const char *const kinds[] = {[SURG__BOX_NODE] = "node",
+                                      [SURG__BOX_INPUT] = "input",
+                                      [SURG__BOX_OUTPUT] = "output",
+                                      [SURG__BOX_OUTER] = "outer",
                                       [SURG__BOX_GROUP] = "group"};
-  static const char *const lines[] = {[SURG__LINE_TITLE] = "t", [SURG__LINE_NOTE] = "note",
+  static const char *const lines[] = {[SURG__LINE_TITLE] = "t",
+                                      [SURG__LINE_NOTE] = "note",
                                       [SURG__LINE_CONSTANT] = "constant",
-                                      [SURG__LINE_INNER] = "inner", [SURG__LINE_FAR] = "far"};
-  static const char *const marks[] = {[SURG_NOTE] = " unknown", [SURG_WARNING] = " warning",
-                                      [SURG_ERROR] = " error"};
+                                      [SURG__LINE_INNER] = "inner",
+                                      [SURG__LINE_FAR] = "far"};
+  static const char *const marks[] = {
+      [SURG_NOTE] = " unknown", [SURG_WARNING] = " warning", [SURG_ERROR] = " error"};
   const surg__box *box = &s->boxes[i];
   const surg__lay_box *l = &s->lay.boxes[i];
   const int32_t x = l->x - l->w / 2, y = l->y;
@@ -65,7 +69,8 @@ static void put_box(surg__view *v, const surg__scene *s, size_t i, surg__buf *b)
     surg__buf_printf(b, "<path class=\"bar\" d=\"M%d %dV%da4 4 0 0 1 4 -4h%da4 4 0 0 1 4 4V%dz\"/>",
                      x, y + VIEW_TITLE_LINE + 3, y + 4, l->w - 8, y + VIEW_TITLE_LINE + 3);
   else if (node)
-    surg__buf_printf(b, "<rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\"/>",
+    surg__buf_printf(b,
+                     "<rect class=\"bar\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\"/>",
                      x, y, l->w, l->h);
   int32_t at = y + 2;
   for (size_t k = 0; k < box->n_lines; k++) {
@@ -98,7 +103,8 @@ void surg__view_put_svg(surg__view *v, const surg__scene *s, surg__buf *b) {
   for (size_t i = 0; i < s->lay.m; i++) {
     const surg__lay_link *l = &s->lay.links[i];
     if (l->cut) continue;
-    surg__buf_printf(b, "<path class=\"link\" data-from=\"%u\" data-to=\"%u\" d=\"", l->from, l->to);
+    surg__buf_printf(b, "<path class=\"link\" data-from=\"%u\" data-to=\"%u\" d=\"", l->from,
+                     l->to);
     surg__view_way(s, i, b);
     surg__buf_puts(b, "\" marker-end=\"url(#arrow)\"/>\n");
   }

@@ -5,8 +5,8 @@
 
 #include "view/view.h"
 
-#define LIST_SHOWN 8     /* elements of a list */
-#define TEXT_SHOWN 60u   /* bytes of a string */
+#define LIST_SHOWN 8   /* elements of a list */
+#define TEXT_SHOWN 60u /* bytes of a string */
 
 void *surg__view_array(surg__view *v, size_t count, size_t size) {
   void *p = surg__arena_array(&v->arena, count ? count : 1, size);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pictures of models: scenes (one graph, or one folder of it, as boxes and links), their layout, and
- * how they are written. */
+/* Pictures of models: scenes (one graph, or one folder of it, as boxes and links), their layout,
+ * and how they are written. */
 #ifndef SURG_VIEW_INTERNAL_H
 #define SURG_VIEW_INTERNAL_H
 
@@ -10,33 +10,33 @@
 #include "base/base.h"
 #include "view/layout.h"
 
-#define VIEW_MOST_NODES 5000u    /* nodes of a page, if the caller sets no limit */
-#define VIEW_MOST_FLAT 2500u     /* nodes of a graph that is not folded */
-#define VIEW_MOST_FOLDED 400u    /* boxes of a folded graph; more become ranges of nodes */
-#define VIEW_MOST_DOT 400u       /* boxes up to which Graphviz is used unless it is requested */
-#define VIEW_DOT_SECONDS 10      /* after which `dot` is ended */
+#define VIEW_MOST_NODES 5000u /* nodes of a page, if the caller sets no limit */
+#define VIEW_MOST_FLAT 2500u  /* nodes of a graph that is not folded */
+#define VIEW_MOST_FOLDED 400u /* boxes of a folded graph; more become ranges of nodes */
+#define VIEW_MOST_DOT 400u    /* boxes up to which Graphviz is used unless it is requested */
+#define VIEW_DOT_SECONDS 10   /* after which `dot` is ended */
 #define VIEW_NONE UINT32_MAX
 
 typedef enum surg__box_kind {
   SURG__BOX_NODE = 0,
-  SURG__BOX_INPUT,   /* an input of the graph */
-  SURG__BOX_OUTPUT,  /* an output of the graph */
-  SURG__BOX_OUTER,   /* a value from outside: captured, or of another folder */
-  SURG__BOX_GROUP    /* a folder, or a range of nodes */
+  SURG__BOX_INPUT,  /* an input of the graph */
+  SURG__BOX_OUTPUT, /* an output of the graph */
+  SURG__BOX_OUTER,  /* a value from outside: captured, or of another folder */
+  SURG__BOX_GROUP   /* a folder, or a range of nodes */
 } surg__box_kind;
 
 /* What an operator does, for the colour of its box. */
 typedef enum surg__family {
   SURG__FAMILY_OTHER = 0,
-  SURG__FAMILY_LINEAR,   /* products and sums of them */
+  SURG__FAMILY_LINEAR, /* products and sums of them */
   SURG__FAMILY_ACTIVATION,
   SURG__FAMILY_NORM,
-  SURG__FAMILY_REDUCE,   /* pooling too */
-  SURG__FAMILY_MATH,     /* element by element */
+  SURG__FAMILY_REDUCE, /* pooling too */
+  SURG__FAMILY_MATH,   /* element by element */
   SURG__FAMILY_MOVE,
   SURG__FAMILY_QUANT,
   SURG__FAMILY_CONTROL,
-  SURG__FAMILY_CUSTOM,   /* functions of the model, unknown operators */
+  SURG__FAMILY_CUSTOM, /* functions of the model, unknown operators */
   SURG__FAMILY_COUNT
 } surg__family;
 extern const char *const surg__family_names[SURG__FAMILY_COUNT];
@@ -82,26 +82,26 @@ typedef struct surg__box {
 
 typedef struct surg__scene_link {
   const surg_value *value; /* NULL: several */
-  uint32_t input; /* of the target node; VIEW_NONE: none, or several */
+  uint32_t input;          /* of the target node; VIEW_NONE: none, or several */
 } surg__scene_link;
 
 /* One picture. Boxes and links have the numbers of those of the layout. */
 typedef struct surg__scene {
   surg_graph *graph;
   const char *title;
-  uint32_t parent;           /* the scene that contains it; VIEW_NONE: none */
-  const surg_node *owner;    /* the node whose subgraph or function it is, in the parent */
-  surg_node **nodes;         /* what it shows, folded or not, in the order of the graph */
+  uint32_t parent;        /* the scene that contains it; VIEW_NONE: none */
+  const surg_node *owner; /* the node whose subgraph or function it is, in the parent */
+  surg_node **nodes;      /* what it shows, folded or not, in the order of the graph */
   size_t n_nodes;
-  size_t depth;              /* bytes of names that all nodes share and that are its own folder */
-  bool whole;                /* all nodes of the graph: it has inputs and outputs */
+  size_t depth; /* bytes of names that all nodes share and that are its own folder */
+  bool whole;   /* all nodes of the graph: it has inputs and outputs */
   bool folded;
-  size_t room;               /* boxes of nodes and folders that it may have */
+  size_t room; /* boxes of nodes and folders that it may have */
   surg__box *boxes;
   surg__scene_link *links;
   const surg_value **values; /* of each net */
   surg__lay lay;
-  const char **ways;         /* by Graphviz: way of each link as a path of SVG; else NULL */
+  const char **ways; /* by Graphviz: way of each link as a path of SVG; else NULL */
 } surg__scene;
 
 /* A finding that is marked. */
@@ -132,9 +132,9 @@ typedef struct surg__view {
   size_t room;                    /* nodes that may still get boxes */
   surg__mark_of *marks;
   size_t n_marks;
-  int8_t *severity;          /* of each node: the worst of its marks and those inside, or -1 */
-  surg_judgement judgement;  /* with a target */
-  bool no_dot;               /* the program `dot` is missing, or failed */
+  int8_t *severity;         /* of each node: the worst of its marks and those inside, or -1 */
+  surg_judgement judgement; /* with a target */
+  bool no_dot;              /* the program `dot` is missing, or failed */
   surg_status status;
 } surg__view;
 

@@ -12,16 +12,16 @@ static const char help[] =
     "usage: onnxsurg view [--target T] [--graph PLACE] [--fold] IN [-o FILE]\n"
     "       onnxsurg view --svg|--dot [--graph PLACE] [--fold] IN [-o FILE]\n"
     "Draws a model as an HTML page without outside references (doc/view.md): click a\n"
-    "node for its attributes and weights, double-click to open a subgraph, function or\n"
-    "folder. Data files may be missing.\n"
+    "node for its attributes and weights, double-click to open a subgraph, function\n"
+    "or folder. Data files may be missing.\n"
     "\n"
     "  -o FILE           output (IN with the ending .html, .svg or .dot); \"-\" is\n"
     "                    standard output\n"
     "  --svg             write a picture of one graph\n"
     "  --dot             write one graph in the language of Graphviz\n"
     "  --target T        mark and list what engine T does not support\n"
-    "  --graph PLACE     show this graph first: `graph.node[5].then_branch`, or a node\n"
-    "                    that calls a function or has one subgraph\n"
+    "  --graph PLACE     show this graph first: `graph.node[5].then_branch`, or a\n"
+    "                    node that calls a function or has one subgraph\n"
     "  --fold            fold nodes by the folders of their names, also in small\n"
     "                    graphs; graphs of more than 2500 nodes always are\n"
     "  --limit N         most nodes of the page (5000)\n"
@@ -67,7 +67,8 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_SVG:
     case OPT_DOT:
-      if (r->o.form != SURG_VIEW_HTML) return cli_usage("--svg and --dot are two forms: choose one");
+      if (r->o.form != SURG_VIEW_HTML)
+        return cli_usage("--svg and --dot are two forms: choose one");
       r->o.form = o == OPT_SVG ? SURG_VIEW_SVG : SURG_VIEW_DOT;
       return EXIT_DONE;
     case OPT_TARGET:
@@ -134,9 +135,8 @@ static int find_graph(surg_model *m, const char *text, surg_graph **out) {
 
 /* The file to write: that of -o, or the model's with another ending. For the caller to free. */
 static char *output_of(const request *r, const char *in) {
-  static const char *const endings[] = {[SURG_VIEW_HTML] = ".html",
-                                        [SURG_VIEW_SVG] = ".svg",
-                                        [SURG_VIEW_DOT] = ".dot"};
+  static const char *const endings[] = {
+      [SURG_VIEW_HTML] = ".html", [SURG_VIEW_SVG] = ".svg", [SURG_VIEW_DOT] = ".dot"};
   if (r->out || strcmp(in, "-") == 0) return strdup(r->out ? r->out : "-");
   cli_text t = {0};
   const char *base = cli_base_name(in), *dot = strrchr(base, '.');
