@@ -34,7 +34,6 @@ typedef struct surg_view_options {
   surg_graph *graph;         /* the graph that is shown first; NULL: the main graph */
   const surg_target *target; /* marks what this target does not support; may be NULL */
   const char *title;         /* NULL: the path of the model */
-  surg_model *against;       /* HTML: a second model at the right side; may be NULL */
 } surg_view_options;
 
 /* Draws a model; infers types. Chains of nodes run from top to bottom; constants are lines of the

@@ -60,12 +60,12 @@ ARGUMENTS = {
     'profile': ['MODEL'], 'isolate': ['--node', 'y', 'MODEL', 'OUT'],
     'reduce': ['--test', 'false', 'MODEL', 'OUT'], 'merge': ['MODEL', 'MODEL', '-o', 'OUT'],
     'mend': ['MODEL', 'OUT'], 'data': ['MODEL', 'OUT'],
-    'nodes': ['MODEL'], 'find': ['--count', '/./', 'MODEL'],
+    'nodes': ['MODEL'], 'view': ['--svg', 'MODEL', '-o', '-'], 'find': ['--count', '/./', 'MODEL'],
     'edit': ['steps.txt', 'MODEL', 'OUT'],
     'weights': ['--export', 'w.npz', 'MODEL'], 'strip': ['MODEL', 'OUT'],
     'restore': ['--draw', 'MODEL', 'OUT'],
 }
-SHOW = {'cat', 'info', 'nodes', 'find'}                   # exit 0 whatever the model is
+SHOW = {'cat', 'info', 'nodes', 'view', 'find'}                   # exit 0 whatever the model is
 APART = {'passes', 'rules', 'targets', 'probe'}  # of no model
 COMPUTE = {'run', 'verify', 'isolate', 'merge'}
 PROMISE = re.compile(r'takes it|already supported|(?<!un)\bsupported$|no problems|0 points|equal in|are equal')

@@ -25,7 +25,7 @@ static const char help[] =
     "  --fold            fold nodes by the folders of their names, also in small\n"
     "                    graphs; graphs of more than 2500 nodes always are\n"
     "  --limit N         most nodes of the page (5000)\n"
-    "  --layout L        auto, own or dot: dot is Graphviz, which auto uses for graphs\n"
+    "  --layout L        auto, own or dot: dot is Graphviz; auto uses it for graphs\n"
     "                    of up to 400 nodes where it is installed\n"
     "  --no-weights      do not read weights: no statistics\n";
 
