@@ -25,6 +25,9 @@ typedef struct surg_repair_options {
   const surg_size *sizes; /* of open dimensions, by symbol or "input.axis"; they are fixed first,
                            * and need no consent */
   size_t n_sizes;
+  const char *then; /* a pipeline that runs after the repair with consent to SURG_APPROX, such as a
+                     * conversion of precision. Its result is repaired in turn, and stays if the
+                     * target has no more objections than before. NULL: none; needs a target */
 } surg_repair_options;
 
 /* What a search found. It belongs to the context of the model, and refers to the target: free it
@@ -48,6 +51,7 @@ typedef struct surg_repair_result {
   size_t nodes, on_host, on_host_before; /* of a supported model, for a target with a host */
   size_t data;          /* objections about elements of weights that are not available here */
   int32_t data_verdict; /* on the file until they are, as far as they matter; surg_verdict */
+  bool then_done;       /* the result of `then` of the options stays */
 } surg_repair_result;
 
 /* Searches for the passes after which the target supports a model, which stays as it is: cures are
@@ -55,7 +59,8 @@ typedef struct surg_repair_result {
  * left. Defects of a model that was loaded leniently are mended first; with `target` NULL that is
  * all. SURG_OK whatever was reached, see surg_repair_get. SURG_EINVALID, reported: the model is
  * invalid and cannot be mended within the consent. SURG_EUSAGE, reported: no input has a size of
- * that name, or the model cannot have it. SURG_ENOMEM, SURG_ELIMIT. Diagnostics of what is tried
+ * that name, or the model cannot have it. SURG_EUNSUPPORTED, reported: `then` fails. SURG_ENOMEM,
+ * SURG_ELIMIT. Diagnostics of what is tried
  * are not reported. Cost: some 10 to 200 runs of passes on copies. Free *out with
  * surg_repair_free. */
 SURG_EXPORT surg_status surg_repair_find(const surg_model *model, const surg_target *target,

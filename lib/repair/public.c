@@ -20,7 +20,7 @@ struct surg_repair {
   surg__repair search;
   surg__repair_counts before, after;
   size_t misread;
-  bool mended;
+  bool mended, then_done;
   char mend[MEND_TEXT]; /* the pass that mends the model, with its options */
 };
 
@@ -93,6 +93,12 @@ static surg_status mend(surg_repair *r, const surg_model *m, surg__consent given
 
 /* --- the search --- */
 
+/* A failure of the pipeline is none of the model. */
+static surg_status then(surg_repair *r, const char *pipeline) {
+  const surg_status s = surg__repair_then(&r->search, pipeline, &r->after, &r->then_done);
+  return s == SURG_EINVALID ? SURG_EUNSUPPORTED : s;
+}
+
 static surg_status search(surg_repair *r, const surg_model *model, const surg__target *t,
                           const surg_repair_options *o) {
   const surg__consent given = consent_of(o);
@@ -122,6 +128,7 @@ static surg_status search(surg_repair *r, const surg_model *model, const surg__t
   if (t) {
     s = surg__repair_find(x, &r->before, &r->after);
     x->sizes = NULL;
+    if (s == SURG_OK && o->then) s = then(r, o->then);
     if (s != SURG_OK) return s;
     surg__repair_counts strict = r->after;
     if (x->t != t) s = surg__repair_count(t, x->m, &strict, NULL);
@@ -195,7 +202,8 @@ surg_status surg_repair_get(const surg_repair *r, surg_repair_result *out) {
       .on_host_before = x->was,
       .data = r->after.data,
       .data_verdict = (surg_verdict)surg__verdict_of(r->after.data_illegal,
-                                                     r->after.data - r->after.data_illegal)};
+                                                     r->after.data - r->after.data_illegal),
+      .then_done = r->then_done};
   surg__struct_out(out, &all, sizeof all);
   return SURG_OK;
 }

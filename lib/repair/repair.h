@@ -103,6 +103,12 @@ typedef surg_status (*surg__repair_search_fn)(surg__repair *r, surg__repair_coun
 surg_status surg__repair_nearer(surg__repair *r, surg__repair_counts *after,
                                 surg__repair_search_fn search);
 
+/* After a search: runs a pipeline with consent to approx, then searches for cures of what it makes
+ * unsupported. *done: the result stays, as the target has no more objections to it; the pipeline of
+ * `r` then has both. A status other than SURG_OK: the pipeline fails, as the context reports. */
+surg_status surg__repair_then(surg__repair *r, const char *then, surg__repair_counts *after,
+                              bool *done);
+
 /* Initializes a search, which owns the model from now on. The passes must be registered in the
  * context. */
 void surg__repair_init(surg__repair *r, surg_context *ctx, const surg__target *t, surg_model *m,

@@ -92,6 +92,7 @@ typedef struct quant {
   surg_pass_ctx *p;
   surg_model *m;
   surg_target *target;             /* NULL: none */
+  bool borrowed;                   /* of another pass, with fewer options */
   bool trial;                      /* of a copy of the model: rewrites do not count */
   bool dynamic, fixed;             /* fixed: static quantization */
   bool asymmetric, reduced, whole; /* whole: one scale for a tensor */
@@ -110,6 +111,9 @@ typedef struct quant {
 } quant;
 
 /* --- quantize.c --- */
+/* The pass; with `fixed` static quantization with the options op, node, target, inputs, draws and
+ * tolerance of another pass, and the defaults of others. */
+surg_pass_result quant_run(surg_pass_ctx *p, bool fixed);
 /* Finds the nodes of the option `node`. False: out of memory. */
 bool quant_find_chosen(quant *c);
 /* As surg_pass_allow and surg_pass_give_back, but not in a trial. */

@@ -54,14 +54,16 @@ bool quant_static_options(quant_static_state *s) {
   const surg_pass_ctx *p = s->c->p;
   const char *tolerance = surg_pass_string(p, "tolerance");
   char *end = NULL;
-  const char *type = surg_pass_string(p, "activations"), *method = surg_pass_string(p, "method");
+  const bool own = !s->c->borrowed;
+  const char *type = own ? surg_pass_string(p, "activations") : NULL;
+  const char *method = own ? surg_pass_string(p, "method") : NULL;
   /* Engines without zero points quantize operands of products. */
   const bool plain = !target_takes(s, SURG_UINT8, 1) && !target_takes(s, SURG_INT8, 1);
   s->activations = type                             ? surg_dtype_from_name(type)
                    : target_takes(s, SURG_UINT8, 1) ? SURG_UINT8
                                                     : SURG_INT8;
-  s->symmetric = plain || surg_pass_bool(p, "symmetric");
-  s->operands = plain || surg_pass_bool(p, "operands");
+  s->symmetric = plain || (own && surg_pass_bool(p, "symmetric"));
+  s->operands = plain || (own && surg_pass_bool(p, "operands"));
   s->percentile = 99.99;
   s->tolerance = -1;
   if (tolerance) {
@@ -69,7 +71,7 @@ bool quant_static_options(quant_static_state *s) {
     if (*end || end == tolerance || !(s->tolerance >= 0))
       return usage(s, "tolerance is a number from 0 on, such as 0.01");
   }
-  while (s->method < 4 && strcmp(method, methods[s->method])) s->method++;
+  while (method && s->method < 4 && strcmp(method, methods[s->method])) s->method++;
   if (s->method == 4) return usage(s, "method is minmax, percentile, entropy or mse");
   if (s->activations == SURG_FLOAT8E4M3FN) {
     s->symmetric = true;

@@ -82,10 +82,9 @@ static surg_pass_result quantize(quant *c) {
   return changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
 
-static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
-  (void)unused;
-  quant c = {.p = p, .m = surg_pass_model(p)};
-  surg_pass_result r = configure(&c);
+surg_pass_result quant_run(surg_pass_ctx *p, bool fixed) {
+  quant c = {.p = p, .m = surg_pass_model(p), .fixed = fixed, .borrowed = fixed};
+  surg_pass_result r = fixed ? SURG_PASS_UNCHANGED : configure(&c);
   const char *name = surg_pass_string(p, "target");
   if (r == SURG_PASS_FAILED) return r;
   if (name && surg_target_open(surg_pass_context(p), name, &c.target) != SURG_OK)
@@ -93,6 +92,11 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   r = quantize(&c);
   surg_target_free(c.target);
   return r;
+}
+
+static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
+  (void)unused;
+  return quant_run(p, false);
 }
 
 static const surg_option options[] = {

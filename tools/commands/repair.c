@@ -35,6 +35,10 @@ static const char help[] =
     "  --allow A,B         permit: approx or lossy rewrites; interface: inputs and\n"
     "                      outputs may change, open dimensions may become fixed\n"
     "                      (exact: only bit-exact rewrites)\n" CLI_SIZE_HELP
+    "  --precision P       then convert to fp16, bf16 or int8 where T has kernels of\n"
+    "                      the type (doc/precision.md); consent to approx for that\n"
+    "  --inputs A,B        inputs that give ranges and errors (else drawn ones)\n"
+    "  --tolerance X       leave nodes until no output is off by more than X\n"
     "  --partial           write the best result even if T does not support it\n"
     "  --check[=N]         run the model before and after and compare (N seeds)\n"
     "  --verify-each       verify the graph after every pass\n"
@@ -57,7 +61,10 @@ enum {
   OPT_UNTIL,
   OPT_ASK_TIMEOUT,
   OPT_ASK_MEMORY,
-  OPT_MESSAGES
+  OPT_MESSAGES,
+  OPT_PRECISION,
+  OPT_INPUTS,
+  OPT_TOLERANCE
 };
 
 typedef struct repairing {
@@ -73,8 +80,10 @@ typedef struct repairing {
   surg_context *ctx, *quiet; /* quiet: prints nothing; for the search */
   surg_target *t;
   surg_repair *found;
-  const char *importer, *messages; /* --until, --messages */
-  surg_command_options limits;     /* limits of the importer */
+  const char *importer, *messages;            /* --until, --messages */
+  surg_command_options limits;                /* limits of the importer */
+  const char *precision, *inputs, *tolerance; /* --precision and its options */
+  cli_text then;                              /* the pass that converts, with options */
 } repairing;
 
 /* --- output --- */
@@ -134,6 +143,7 @@ static void tell_json(const repairing *r, const surg_repair_result *x) {
                         json_string(surg_verdict_name((surg_verdict)x->verdict)));
   json_object_set_new(all, "exactness", json_string(surg_exactness_name(x->used)));
   json_object_set_new(all, "interface", json_boolean(x->used_interface));
+  if (r->precision) json_object_set_new(all, "converted", json_boolean(x->then_done));
   if (x->unsupported) {
     json_t *remain = json_array();
     surg_target_judge(r->t, surg_repair_model(r->found), list_objection, remain, NULL);
@@ -176,11 +186,13 @@ static void tell(const repairing *r, const surg_repair_result *x) {
     tell_json(r, x);
     return;
   }
-  if (r->common.quiet && !x->unsupported) return;
+  if (r->common.quiet && !x->unsupported && (!r->precision || x->then_done)) return;
   tell_verdict(r, x);
   consent_spell(with, sizeof with, (repair_consent){x->used, x->used_interface});
   if (x->pipeline[0])
     fprintf(stderr, "  did: %s%s--pass '%s'\n", with, with[0] ? " " : "", x->pipeline);
+  if (r->precision && !x->then_done)
+    fprintf(stderr, "  not converted to %s: the target has more objections then\n", r->precision);
   tell_misread(r, x);
   if (host && !x->unsupported)
     fprintf(stderr, "  supported by %s: %zu of %zu node%s on the CPU (before: %zu)\n", host,
@@ -216,10 +228,12 @@ static void keep_judged(const repairing *r, surg_model **m) {
 /* Loads the model again, runs the pipeline on it, with a check by runs if requested, and writes
  * it. */
 static int apply(repairing *r, const char *pipeline) {
+  /* A pipeline with a conversion limits its other parts to the consent that is given. */
+  const bool more = r->precision && r->given.most < SURG_APPROX;
   const surg_run_options options = {.size = sizeof options,
                                     .verify_each = r->verify_each,
                                     .has_allow = true,
-                                    .allow = r->given.most,
+                                    .allow = more ? SURG_APPROX : r->given.most,
                                     .check = (uint32_t)r->check};
   surg_run_summary all = {.size = sizeof all};
   surg_run_report *done = NULL;
@@ -276,6 +290,7 @@ static surg_repair_options options_of(const repairing *r) {
                                .allow = r->given.most,
                                .allow_interface = r->given.interface,
                                .verify_each = r->verify_each,
+                               .then = r->precision ? r->then.p : NULL,
                                .sizes = r->dims.items,
                                .n_sizes = r->dims.n};
 }
@@ -302,10 +317,44 @@ static int take_shapes(repairing *r) {
   return code;
 }
 
+/* Spells the pass of --precision. */
+static int spell_precision(repairing *r) {
+  static const struct {
+    const char *name, *pass;
+  } known[] = {{"fp16", "to-float16{"},
+               {"float16", "to-float16{"},
+               {"bf16", "to-bfloat16{"},
+               {"bfloat16", "to-bfloat16{"},
+               {"int8", "quantize{static,"}};
+  cli_text *b = &r->then;
+  size_t i = 0;
+  if (!r->precision) return EXIT_DONE;
+  while (i < sizeof known / sizeof *known && strcmp(known[i].name, r->precision) != 0) i++;
+  if (i == sizeof known / sizeof *known)
+    return cli_usage("--precision expects fp16, bf16 or int8, not \"%s\"", r->precision);
+  cli_text_printf(b, "%starget=", known[i].pass);
+  /* A file of a target is found by its path. */
+  const bool file = strchr(r->target_name, '/') || strstr(r->target_name, ".target");
+  cli_put_word(r->ctx, b, file ? r->target_name : surg_target_name(r->t));
+  if (r->tolerance) cli_text_printf(b, ",tolerance=");
+  if (r->tolerance) cli_put_word(r->ctx, b, r->tolerance);
+  for (const char *at = r->inputs; at; at = strchr(at, ',')) {
+    if (at != r->inputs) at++;
+    char *word = strndup(at, strcspn(at, ","));
+    cli_text_puts(b, at == r->inputs ? ",inputs=" : "+");
+    cli_put_word(r->ctx, b, word);
+    free(word);
+  }
+  cli_text_puts(b, "}");
+  return b->failed ? cli_no_memory() : EXIT_DONE;
+}
+
 static int run(repairing *r) {
   int code = EXIT_DONE;
   r->t = cli_target(r->ctx, r->target_name, &code);
   if (!r->t) return code;
+  code = spell_precision(r);
+  if (code != EXIT_DONE) return code;
   surg_status s = judging_apply(&r->how, r->t);
   const surg_repair_options options = options_of(r);
   surg_repair_result result = {.size = sizeof result};
@@ -321,7 +370,9 @@ static int run(repairing *r) {
   surg_repair_get(r->found, &result);
   tell(r, &result);
   if (result.unsupported && !r->partial) tell_weights(r);
-  if (!result.unsupported || r->partial) code = apply(r, result.pipeline);
+  const bool converted = !r->precision || result.then_done;
+  if ((!result.unsupported && converted) || r->partial) code = apply(r, result.pipeline);
+  if (code == EXIT_DONE && !converted) return EXIT_MODEL;
   return code == EXIT_DONE ? judging_exit(&r->how, result.verdict) : code;
 }
 
@@ -449,6 +500,15 @@ static int take(void *user, int o, char *arg) {
       return cli_usage("--dim expects NAME=N, not \"%s\"", arg);
     case OPT_FIX_SHAPE:
       return cli_fixed_take(&r->fixed, o, arg);
+    case OPT_PRECISION:
+      r->precision = arg;
+      return EXIT_DONE;
+    case OPT_INPUTS:
+      r->inputs = arg;
+      return EXIT_DONE;
+    case OPT_TOLERANCE:
+      r->tolerance = arg;
+      return EXIT_DONE;
     case OPT_UNTIL:
       r->importer = arg;
       return EXIT_DONE;
@@ -472,6 +532,10 @@ static int take(void *user, int o, char *arg) {
 static int check_use(const repairing *r, int files) {
   if (!r->target_name && !r->importer && (r->check || r->dims.n || r->fixed.shapes.n))
     return cli_usage("--check, --dim and --input-shape need --target T or --until CMD");
+  if (r->precision && (!r->target_name || r->importer))
+    return cli_usage("--precision needs --target T, without --until (or: onnxsurg convert)");
+  if (!r->precision && (r->inputs || r->tolerance))
+    return cli_usage("--inputs and --tolerance need --precision");
   if (files != 2 && !(r->dry_run && files == 1))
     return cli_usage("repair expects a model and an output file: `repair --target T IN OUT`");
   return EXIT_DONE;
@@ -484,6 +548,7 @@ static int repair(repairing *r) {
   int code = take_shapes(r);
   if (code == EXIT_DONE) code = r->importer ? run_until(r) : r->target_name ? run(r) : mend_only(r);
   surg_repair_free(r->found);
+  cli_text_free(&r->then);
   return code;
 }
 
@@ -498,6 +563,9 @@ int cmd_repair(int argc, char **argv) {
       {"dry-run", no_argument, NULL, OPT_DRY_RUN},
       {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
       {"until", required_argument, NULL, OPT_UNTIL},
+      {"precision", required_argument, NULL, OPT_PRECISION},
+      {"inputs", required_argument, NULL, OPT_INPUTS},
+      {"tolerance", required_argument, NULL, OPT_TOLERANCE},
       {"import", required_argument, NULL, OPT_UNTIL},
       {"import-timeout", required_argument, NULL, OPT_ASK_TIMEOUT},
       {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
