@@ -8,9 +8,9 @@
  * value, an input of the model, the same value twice. If the If produces an output of its graph and
  * the value cannot get its name, an Identity is inserted. */
 #include "../util/bodies.h"
-#include "fold.h"
 #include "../util/give.h"
 #include "../util/numbers.h"
+#include "fold.h"
 
 #include <assert.h>
 
@@ -67,13 +67,35 @@ static surg_value **branch_outputs(fold_state *f, const surg_graph *branch, size
   return outs;
 }
 
+/* The shape that the branch, or else the If, declares for output i, where inference has none; NULL:
+ * there is none to keep. Engines may need it: a Scan that reads the value, for example. */
+static const surg_type *claim_of(const surg_node *n, const surg_graph *branch, const surg_value *v,
+                                 size_t i) {
+  const surg_type *is = surg_value_type(v), *own = surg_graph_output_type(branch, i);
+  const surg_type *said =
+      own && surg_type_has_rank(own) ? own : surg_value_declared_type(surg_node_output(n, i));
+  const bool known = is && (surg_type_get_kind(is) != SURG_TYPE_TENSOR || surg_type_has_rank(is));
+  if (known || surg_value_graph(v) != branch || surg_value_is_input(v)) return NULL;
+  if (surg_graph_get_kind(surg_node_graph(n)) == SURG_GRAPH_FUNCTION) return NULL;
+  return said && surg_type_get_kind(said) == SURG_TYPE_TENSOR && surg_type_has_rank(said) ? said
+                                                                                          : NULL;
+}
+
+static const surg_type **claims(fold_state *f, const surg_node *n, const surg_graph *branch,
+                                surg_value *const *outs, size_t count) {
+  const surg_type **all = surg_pass_alloc(f->pass, (count + 1) * sizeof *all);
+  for (size_t i = 0; all && i < count; i++) all[i] = claim_of(n, branch, outs[i], i);
+  return all;
+}
+
 /* Moves the nodes of the branch to the outer graph and replaces the outputs of the If. The
  * output list of the branch is removed first, because its entries would keep names in use. */
 static bool inline_branch(fold_state *f, surg_node *n, surg_graph *branch, surg_value **outs,
                           size_t count) {
   f->changed = true;
   assert(branch != surg_node_graph(n));
-  if (!fold_remember_inputs(f, n) || surg_graph_hoist(branch, n) != SURG_OK) return false;
+  const surg_type **said = claims(f, n, branch, outs, count);
+  if (!said || !fold_remember_inputs(f, n) || surg_graph_hoist(branch, n) != SURG_OK) return false;
   for (size_t i = surg_graph_output_count(branch); i-- > 0;) {
     if (surg_graph_remove_output(branch, i) != SURG_OK) return false;
   }
@@ -81,6 +103,9 @@ static bool inline_branch(fold_state *f, surg_node *n, surg_graph *branch, surg_
     surg_value *old = surg_node_output(n, i);
     assert(outs[i]);
     if (old && surg_value_use_count(old, 1) > 0 && give_uses(f->pass, n, old, outs[i]) != SURG_OK)
+      return false;
+    if (said[i] && !surg_value_declared_type(outs[i]) &&
+        surg_value_set_declared_type(outs[i], said[i]) != SURG_OK)
       return false;
   }
   return surg_node_erase(n) == SURG_OK;
