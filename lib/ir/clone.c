@@ -130,6 +130,12 @@ static bool rewrite_tensor(surg_model *m, const surg_tensor *t, surg_tensor **ou
   return n->blob && copy_bytes(m, t, n->blob);
 }
 
+/* Interns a text of the source in the copy; NULL stays. */
+static bool copy_name(cloner *c, const char *text, const char **out) {
+  *out = text ? surg__intern(c->to, text, strlen(text)) : NULL;
+  return !text || *out;
+}
+
 static bool copy_tensor(cloner *c, const surg_tensor *t, surg_tensor **out) {
   *out = NULL;
   if (!t) return true;
@@ -140,6 +146,8 @@ static bool copy_tensor(cloner *c, const surg_tensor *t, surg_tensor **out) {
   n->model = c->to;
   n->dims = surg__copy(c->to, t->dims, t->rank, sizeof *t->dims);
   if (!n->dims) return false;
+  if (!copy_name(c, t->odd_key, &n->odd_key) || !copy_name(c, t->location, &n->location))
+    return false;
   if (t->codec) n->codec = surg__codec_copy(c->to, t->codec);
   if (t->codec && !n->codec) return surg__failed(c->to) != NULL;
   if (t->strings && !copy_strings(c, t->strings, t->count, &n->strings)) return false;
@@ -573,6 +581,7 @@ static bool copy_defects(cloner *c) {
     n.graph = d->graph && !d->graph->erased ? d->graph->work : NULL;
     n.node = d->node && !d->node->erased ? d->node->work : NULL;
     n.value = d->value && !d->value->erased ? d->value->work : NULL;
+    n.first = d->first && !d->first->erased ? d->first->work : NULL;
     n.attr = n.node ? same_attr(d->node, d->attr, n.node) : NULL;
     n.tensor = d->tensor ? same_tensor(d, &n) : NULL;
     n.function = NULL;

@@ -427,6 +427,7 @@ typedef struct surg__defect {
   surg_graph *graph;
   surg_node *node;
   surg_value *value;
+  surg_value *first; /* of two definitions of a name: the one before `value` */
   surg_attr *attr;
   surg_tensor *tensor; /* as loaded: replacing it cures the defect */
   surg_function *function;

@@ -91,6 +91,7 @@ static bool is_newest(const surg__target *t, const surg_model *m) {
 typedef struct about {
   const surg_node *node;
   const surg_graph *graph;
+  bool excusable; /* unknown, where it would be rejected */
 } about;
 
 static bool is_dropped(const surg__target *t, about of) {
@@ -110,6 +111,30 @@ static bool is_superseded(const passing *p, const surg__defect *d) {
   return false;
 }
 
+static const surg_tensor *constant_of(const surg_value *v) {
+  const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
+  if (!n) return v ? surg_value_initializer(v) : NULL;
+  const bool constant = !strcmp(n->op_type, "Constant") && !surg_node_domain(n)[0];
+  return constant ? surg_attr_tensor(surg_node_attr(n, "value"), 0) : NULL;
+}
+
+/* Whether engines that make initializers of Constant nodes, before they look at names, read two
+ * definitions of a name as one: both are constants of the model, of one type and shape. */
+static bool is_one_constant(const surg_model *m, const surg__defect *d) {
+  const surg_tensor *a = constant_of(d->first), *b = constant_of(d->value);
+  if (!a || !b || d->value->graph != m->graph) return false;
+  if (a->dtype != b->dtype || a->rank != b->rank) return false;
+  return !a->rank || !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
+}
+
+/* Whether some engines accept what the defect is about although they reject others of its code. */
+static bool is_excusable(const surg_model *m, const surg__defect *d) {
+  if (strcmp(d->code, "E113") == 0) return is_one_constant(m, d);
+  /* They use the first value, or ignore the reference. */
+  if (strcmp(d->code, "E126") == 0) return d->node && surg_node_attr_count(d->node) > 1;
+  return strcmp(d->code, "E117") == 0 && strstr(d->text, "outside any function");
+}
+
 static void judge_code(const passing *p, const char *code, const char *where, const char *text,
                        about of) {
   const surg_severity severity = surg__check_severity(code);
@@ -117,6 +142,7 @@ static void judge_code(const passing *p, const char *code, const char *where, co
   if (v == SURG__LEGAL && is_open(p->m, code)) v = SURG__UNKNOWN;
   if (v == SURG__LEGAL && strcmp(code, "E112") == 0 && has_unmade(p->m)) v = SURG__UNKNOWN;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
+  if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
   if (v == SURG__ILLEGAL && of.node && surg__late(p->t, p->m, code, of.node)) v = SURG__UNKNOWN;
   if (severity == SURG_NOTE || surg__target_judges(code) || is_dropped(p->t, of)) return;
   if (v == SURG__LEGAL && severity != SURG_ERROR) return;
@@ -129,7 +155,7 @@ static void judge_code(const passing *p, const char *code, const char *where, co
 }
 
 static void found(void *user, const surg__finding *f) {
-  judge_code(user, f->code, f->where, f->text, (about){f->node, f->graph});
+  judge_code(user, f->code, f->where, f->text, (about){f->node, f->graph, false});
 }
 
 /* Reports the uncured findings of a lenient load; a strict load has none. Missing data files and
@@ -141,7 +167,7 @@ static void judge_loaded(const passing *p, surg_model *m) {
     const surg__defect *d = &m->defects.items[i];
     if (!surg_model_finding(m, i, &f) || f.cured || (d->tensor && d->tensor->missing)) continue;
     if (is_superseded(p, d)) continue;
-    judge_code(p, f.code, f.where, f.text, (about){d->node, d->graph});
+    judge_code(p, f.code, f.where, f.text, (about){d->node, d->graph, is_excusable(m, d)});
   }
 }
 
@@ -158,7 +184,8 @@ static void judge_repeated(const passing *p, const surg_graph *g) {
     surg__buf_init(&where, p->t->ctx);
     surg__buf_printf(&where, "graph.output %s", surg__q(p->t->ctx, surg_value_name(v)));
     surg__buf_putc(&where, 0);
-    judge_code(p, "W201", where.failed ? NULL : where.p, "is an output twice", (about){NULL, NULL});
+    judge_code(p, "W201", where.failed ? NULL : where.p, "is an output twice",
+               (about){NULL, NULL, false});
     surg__buf_free(&where);
     return;
   }
@@ -195,7 +222,7 @@ static bool is_in_loop(const surg_graph *g) {
 static void found_in_body(void *user, const surg__finding *f) {
   const passing *p = user;
   if (!f->node || strcmp(f->code, "E203") != 0 || !is_in_loop(surg_node_graph(f->node))) return;
-  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph});
+  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph, false});
 }
 
 /* Reports contradictions that follow from the shapes that bodies declare for their inputs: engines

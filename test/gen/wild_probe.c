@@ -85,12 +85,12 @@ static void probe_node(surg_graph *g, const surg_node *n, bool *any) {
   for (size_t i = 0; x && i < surg_node_input_count(n); i++) {
     if (!(x = surg_node_input(n, i))) break;
     const surg_type *t = surg_value_type(x);
-    if (surg_graph_parent(surg_value_graph(x)) || !t || surg_value_is_initializer(x)) continue;
+    if (surg_graph_parent(surg_value_graph(x)) || !t) continue;
     printf("%s", *any ? "," : "");
     *any = true;
     wild_quoted(surg_value_name(x));
     printf(":\"%s%s\"", back ? "back " : "", surg_node_op_type(n));
-    (void)surg_graph_add_output(g, x, t);
+    if (!surg_value_is_output(x)) (void)surg_graph_add_output(g, x, t);
   }
 }
 

@@ -66,8 +66,9 @@ static surg_value *to_define(surg__loader *L, surg_graph *g, const surg__field *
                              const char *taken, const char *name) {
   if (taken) {
     if (!clash(L, f->off, v, taken) || !L->lenient) return NULL;
+    surg_value *first = v;
     v = surg__load_twin(L, v);
-    surg__load_about(L, &(surg__defect){.value = v});
+    surg__load_about(L, &(surg__defect){.value = v, .first = first});
     return v;
   }
   if (!v && !(v = surg__value_new(g, name))) surg__load_oom(L);

@@ -85,6 +85,7 @@ void surg__load_about(surg__loader *L, const surg__defect *about) {
   if (about->where) d->where = about->where;
   if (about->node) d->node = about->node;
   if (about->value) d->value = about->value;
+  if (about->first) d->first = about->first;
   if (about->attr) d->attr = about->attr;
   if (about->tensor) d->tensor = about->tensor;
   if (about->function) d->function = about->function;

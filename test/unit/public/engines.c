@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the library says about engines to programs that embed it: targets, verdicts, messages,
  * probes. */
-#include <onnxsurg/precision.h>
 #include <onnxsurg/command.h>
 #include <onnxsurg/explain.h>
 #include <onnxsurg/names.h>
 #include <onnxsurg/onnxsurg.h>
+#include <onnxsurg/precision.h>
 #include <onnxsurg/probe.h>
 #include <onnxsurg/target.h>
 #include <stdio.h>
@@ -153,6 +153,46 @@ START_TEST(objections_are_heard) {
   ck_assert_int_eq(surg_target_judge(t, model, NULL, NULL, &j), SURG_OK);
   ck_assert_int_eq(j.verdict, SURG_SUPPORTED);
   surg_target_free(t);
+}
+END_TEST
+
+static const char elsewhere[] =
+    "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+    "g (float[2] x) => (float[2] y) <float[2] w = [\"location\": \"gone.bin\"]> { y = Add (x, w) "
+    "}\n";
+
+static void hear_data(void *user, const surg_objection *o) {
+  char *said = user;
+  ck_assert(o->data);
+  ck_assert_str_eq(o->code, "E416");
+  snprintf(said, 200, "%s", o->text);
+}
+
+/* The copy of a model keeps what the objections print, after the model is freed. */
+START_TEST(copies_know_lost_data) {
+  const surg_load_options lenient = {.size = sizeof lenient, .policy = SURG_LOAD_LENIENT};
+  surg_model *m = NULL, *other = NULL;
+  surg_target *t = NULL;
+  surg_judgement j = {.size = sizeof j};
+  char said[200] = "";
+  ck_assert_int_eq(
+      surg_model_load_memory(ctx, elsewhere, strlen(elsewhere), "m.onnxtxt", &lenient, &m),
+      SURG_OK);
+  surg_model *copy = surg_model_clone(m);
+  ck_assert_ptr_nonnull(copy);
+  surg_model_free(m);
+  ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "n", &other), SURG_OK);
+  ck_assert_int_eq(surg_target_open(ctx, "onnxruntime-1.30", &t), SURG_OK);
+  ck_assert_int_eq(surg_target_judge(t, copy, hear_data, said, &j), SURG_OK);
+  ck_assert_str_eq(said,
+                   "data file \"gone.bin\" is missing: the engine cannot read 1 weight, "
+                   "the first \"w\"");
+  ck_assert_int_eq(j.verdict, SURG_UNSUPPORTED);
+  ck_assert_int_eq(j.verdict_with_data, SURG_SUPPORTED);
+  ck_assert_uint_eq(j.data, 1);
+  surg_target_free(t);
+  surg_model_free(copy);
+  surg_model_free(other);
 }
 END_TEST
 
@@ -314,6 +354,7 @@ static Suite *engines_suite(void) {
   tcase_add_test(c, targets_state_types);
   tcase_add_test(c, targets_refuse);
   tcase_add_test(c, objections_are_heard);
+  tcase_add_test(c, copies_know_lost_data);
   tcase_add_test(c, hosts_run_the_rest);
   tcase_add_test(c, names);
   tcase_add_test(c, messages_are_explained);
