@@ -305,6 +305,7 @@ int cmd_reduce(int argc, char **argv);
 int cmd_repair(int argc, char **argv);
 int cmd_rules(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
+int cmd_split(int argc, char **argv);
 int cmd_strip(int argc, char **argv);
 int cmd_targets(int argc, char **argv);
 int cmd_run(int argc, char **argv);

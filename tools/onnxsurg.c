@@ -34,6 +34,7 @@ static const struct {
     {"restore", cmd_restore},
     {"rules", cmd_rules},
     {"run", cmd_run},
+    {"split", cmd_split},
     {"strip", cmd_strip},
     {"targets", cmd_targets},
     {"verify", cmd_verify},

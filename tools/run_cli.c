@@ -152,6 +152,14 @@ int cli_engine_open(const cli_run *r, const cli_common *c, surg_context *ctx, si
   return cli_exit_code(surg_engine_new(ctx, &o, out));
 }
 
+surg_status cli_load_parts(surg_context *ctx, const cli_common *common, const char *path,
+                           surg_manifest **parts, surg_model **m) {
+  *parts = NULL;
+  if (!surg_manifest_is(path)) return cli_load_whole(ctx, common, path, m);
+  const surg_status s = surg_manifest_load(ctx, path, &common->load, parts);
+  return s == SURG_OK ? surg_manifest_merge(*parts, m) : s;
+}
+
 int cli_inputs_load(const cli_run *r, surg_model *m, bool lacks, surg_inputs **out) {
   const surg_inputs_options o = {.size = sizeof o,
                                  .fill = r->fill,

@@ -5,6 +5,8 @@
 
 #include <onnxsurg/compare.h>
 
+#include <onnxsurg/split.h>
+
 #include "cli.h"
 
 typedef struct cli_pair {
@@ -54,8 +56,7 @@ enum {
       {"max-turns", required_argument, NULL, OPT_MAX_TURNS},                                    \
       {"rtol", required_argument, NULL, OPT_RTOL}, {"atol", required_argument, NULL, OPT_ATOL}, \
       {"ulp", required_argument, NULL, OPT_ULP}, {"dim", required_argument, NULL, OPT_SIZE},    \
-      CLI_SHAPE_OPTION,                                                                         \
-      {"input", required_argument, NULL, OPT_INPUT}, {                                          \
+      CLI_SHAPE_OPTION, {"input", required_argument, NULL, OPT_INPUT}, {                        \
     "inputs", required_argument, NULL, OPT_INPUTS                                               \
   }
 #define CLI_INPUT_HELP                                                                \
@@ -89,6 +90,11 @@ int cli_run_option(cli_run *r, int option, char *argument);
 /* Opens the k-th engine given. Returns EXIT_DONE, or another exit code after printing an error. */
 int cli_engine_open(const cli_run *r, const cli_common *c, surg_context *ctx, size_t k,
                     surg_engine **out);
+
+/* Loads a model, or the parts of a manifest, which are *parts (else NULL), and merges them. The
+ * caller frees *m, then *parts. */
+surg_status cli_load_parts(surg_context *ctx, const cli_common *common, const char *path,
+                           surg_manifest **parts, surg_model **m);
 
 /* Loads the given inputs, and checks that the symbols of --dim exist in the model. An input that
  * the folder or archive lacks and that has no default is an error, unless `lacks` is true or

@@ -22,6 +22,7 @@ typedef struct run_job {
   uint64_t repeat, warmup;
   surg_context *ctx;
   surg_model *m;
+  surg_manifest *parts; /* of a manifest, which `m` is the merged model of; or NULL */
   surg_graph *g;
   surg_engine *engine;
   surg_session *session;

@@ -109,7 +109,25 @@ static bool copy_bytes(surg_model *m, const surg_tensor *t, surg__blob *b) {
   return s == SURG_OK;
 }
 
-/* Copies a tensor with its elements, for models that share no payloads. */
+/* Whether the elements can stay in the data file, of which m then refers to a range. Two files of
+ * one name cannot both be beside a model. */
+static bool stays_in_file(const surg_model *m, const surg_tensor *t) {
+  for (const surg__datafile *f = m->files; t->view == SURG__VIEW_EXTERNAL && f; f = f->next)
+    if (strcmp(f->location, t->file->location) == 0 &&
+        (f->dev != t->file->dev || f->ino != t->file->ino || f->absent || f->loan))
+      return false;
+  return t->view == SURG__VIEW_EXTERNAL && !t->codec && t->file->loan == SURG__LOAN_NONE &&
+         !t->file->absent && !t->defective && t->data.len == t->bytes;
+}
+
+static bool share_file(surg_model *m, const surg_tensor *t, surg_tensor **out) {
+  surg__datafile *f = surg__datafile_share(m, t->file);
+  *out = f ? surg__tensor_in_file(m, t->dtype, t->dims, t->rank, f, t->data.off) : NULL;
+  return *out != NULL;
+}
+
+/* Copies a tensor for models that share no payloads: a reference to a data file, or the elements.
+ */
 static bool rewrite_tensor(surg_model *m, const surg_tensor *t, surg_tensor **out) {
   if (t->view == SURG__VIEW_SPARSE) {
     surg__fail(m, surg__error(m->ctx, SURG_EINVALID, surg_model_path(m),
@@ -121,6 +139,7 @@ static bool rewrite_tensor(surg_model *m, const surg_tensor *t, surg_tensor **ou
     *out = strings || !t->count ? surg_tensor_new_strings(m, t->dims, t->rank, strings) : NULL;
     return *out ? true : surg__failed(m) != NULL;
   }
+  if (stays_in_file(m, t)) return share_file(m, t, out);
   surg_tensor *n = surg__tensor_alloc(m, t->dtype, t->dims, t->rank);
   if (!n) return false;
   *out = n;

@@ -90,4 +90,8 @@ int64_t surg__imports_find(const surg_model *m, const surg__imports *imports, co
 surg_status surg__graph_error(const surg_graph *g, surg_status s, const char *fmt, ...)
     SURG_PRINTF(3, 4);
 
+/* Whether two functions, of any models, have the same signature, imports and bodies, names
+ * included (functions_same.c). False also where that is not decided. O(both) */
+bool surg__function_same(const surg_function *a, const surg_function *b);
+
 #endif

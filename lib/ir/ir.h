@@ -577,6 +577,8 @@ surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, si
 /* Adds a data file that is open as fd, which the model then owns also on failure; NULL: the model
  * has failed. `location` is a plain file name. */
 surg__datafile *surg__datafile_add(surg_model *m, const char *location, int fd, surg__loan loan);
+/* The data file of another model of the context as one of m; NULL: m has failed. O(files) */
+surg__datafile *surg__datafile_share(surg_model *m, const surg__datafile *f);
 /* A tensor whose elements are in a data file; NULL: the model has failed. */
 surg_tensor *surg__tensor_in_file(surg_model *m, int dtype, const int64_t *dims, size_t rank,
                                   surg__datafile *f, uint64_t off);

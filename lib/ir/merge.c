@@ -63,11 +63,14 @@ static surg_status check_versions(const merge *x) {
 static surg_status check_functions(const merge *x) {
   for (size_t i = 0; i < x->b->functions.count; i++) {
     const surg_function *f = x->b->functions.items[i];
-    if (surg_model_find_function(x->m, f->domain, f->name, f->overload))
-      return refuse(x,
-                    "both models have a function %s of domain %s: inline it in one of them, with "
-                    "`onnxsurg inline`",
-                    surg__q(x->m->ctx, f->name), surg__q(x->m->ctx, f->domain));
+    const surg_function *own = surg_model_find_function(x->m, f->domain, f->name, f->overload);
+    if (own && surg__function_same(own, f)) continue; /* one serves both */
+    if (own)
+      return refuse(
+          x,
+          "both models have another function %s of domain %s: inline it in one of them, with "
+          "`onnxsurg inline`",
+          surg__q(x->m->ctx, f->name), surg__q(x->m->ctx, f->domain));
     for (size_t k = 0; k < f->defaults.count; k++)
       if (surg__attr_has_graphs(f->defaults.items[k]))
         return refuse(x, "function %s has a graph as a default, which cannot be copied",
@@ -75,12 +78,14 @@ static surg_status check_functions(const merge *x) {
   }
   for (const surg_graph *g = x->m->graph; g; g = g->next)
     for (const surg_node *n = g->first; n; n = n->next)
-      if (surg_model_find_function(x->b, n->domain, n->op_type, n->overload))
+      if (surg_model_find_function(x->b, n->domain, n->op_type, n->overload) &&
+          !surg_model_find_function(x->m, n->domain, n->op_type, n->overload))
         return refuse(x, "has a function %s, which %s uses as an operator",
                       surg__q(x->m->ctx, n->op_type), surg__q(x->m->ctx, surg_model_path(x->m)));
   for (const surg_graph *g = x->b->graph; g; g = g->next)
     for (const surg_node *n = g->first; n; n = n->next)
-      if (surg_model_find_function(x->m, n->domain, n->op_type, n->overload))
+      if (surg_model_find_function(x->m, n->domain, n->op_type, n->overload) &&
+          !surg_model_find_function(x->b, n->domain, n->op_type, n->overload))
         return refuse(x, "uses operator %s, which is a function of %s",
                       surg__q(x->m->ctx, n->op_type), surg__q(x->m->ctx, surg_model_path(x->m)));
   return SURG_OK;
@@ -264,6 +269,7 @@ static bool take_body(surg_function *to, surg_graph *body) {
 static surg_status take_functions(merge *x) {
   for (size_t i = 0; i < x->b->functions.count; i++) {
     const surg_function *f = x->b->functions.items[i];
+    if (surg_model_find_function(x->m, f->domain, f->name, f->overload)) continue; /* the same */
     const char *domain = name_of(x->m, f->domain), *name = name_of(x->m, f->name);
     const char *overload = name_of(x->m, f->overload);
     surg_function *to =

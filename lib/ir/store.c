@@ -80,6 +80,29 @@ surg__datafile *surg__datafile_add(surg_model *m, const char *location, int fd, 
   return f;
 }
 
+surg__datafile *surg__datafile_share(surg_model *m, const surg__datafile *f) {
+  for (surg__datafile *x = m->files; x; x = x->next)
+    if (x->dev == f->dev && x->ino == f->ino && x->size == f->size && !x->absent && !x->loan &&
+        strcmp(x->location, f->location) == 0)
+      return x;
+  surg__datafile *n = surg__calloc(m->ctx, 1, sizeof *n);
+  char *copy = n ? surg__strdup(m->ctx, f->location) : NULL;
+  if (!copy) {
+    surg__free(m->ctx, n);
+    surg__fail(m, surg__oom(m->ctx, NULL));
+    return NULL;
+  }
+  *n = *f;
+  n->refs = 1;
+  n->source = surg__source_ref(f->source);
+  n->location = copy;
+  n->fd = -1; /* opened for each access, by name, and compared by identity */
+  n->reported = false;
+  n->next = m->files;
+  m->files = n;
+  return n;
+}
+
 surg_tensor *surg__tensor_in_file(surg_model *m, int dtype, const int64_t *dims, size_t rank,
                                   surg__datafile *f, uint64_t off) {
   surg_tensor *t = surg__tensor_alloc(m, dtype, dims, rank);

@@ -14,6 +14,7 @@ const char *surg__engine_name(const surg__engine *e) {
 
 surg_status surg__exec_open(surg__exec *r, const surg__engine *e, surg_model *m) {
   *r = (surg__exec){.model = m, .engine = e};
+  if (e->chain && e->chain->whole == m) return surg__chain_open(r);
   if (!e->ort) return SURG_OK;
   /* The types of optional outputs are needed later. */
   surg_status s = surg_model_infer(m);
@@ -26,6 +27,7 @@ surg_status surg__exec_open(surg__exec *r, const surg__engine *e, surg_model *m)
 }
 
 void surg__exec_close(surg__exec *r) {
+  surg__chain_close(r);
   if (r->engine && r->engine->ort) surg__ort_session_free(r->engine->ort, r->session);
   r->session = NULL;
 }
@@ -51,6 +53,7 @@ static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *
 
 surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *out) {
   *r->why = 0;
+  if (r->links) return surg__chain_run(r, in, out);
   if (r->engine->deadline && surg__os_now_ns() > r->engine->deadline) {
     snprintf(r->why, sizeof r->why, "out of time (--timeout)");
     return SURG_ELIMIT;

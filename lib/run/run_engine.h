@@ -7,14 +7,22 @@
 #include "run/ort.h"
 #include "run/run.h"
 
+/* Parts of a model that run one after another in its place; values are matched by name. */
+typedef struct surg__chain {
+  const surg_model *whole;
+  surg_model *const *parts;
+  size_t n;
+} surg__chain;
+
 typedef struct surg__engine {
   surg__ort *ort; /* NULL: the interpreter */
   surg__ort_options ort_options;
   uint64_t max_bytes, max_work, max_turns; /* of the interpreter, as in surg__session */
-  uint64_t deadline; /* by surg__os_now_ns, for all runs together; 0: none */
+  uint64_t deadline;                       /* by surg__os_now_ns, for all runs together; 0: none */
   bool (*cancel)(void *user); /* asked between nodes, and before runs; NULL: never true */
   void *cancel_user;
-  const uint64_t *seed;         /* NULL: random operators are not computed */
+  const uint64_t *seed;     /* NULL: random operators are not computed */
+  const surg__chain *chain; /* sessions of its model run its parts; NULL: none */
 } surg__engine;
 const char *surg__engine_name(const surg__engine *e);
 
@@ -22,11 +30,12 @@ const char *surg__engine_name(const surg__engine *e);
 typedef struct surg__exec {
   surg_model *model;
   const surg__engine *engine;
-  void *session;         /* session of the runtime */
-  surg__session watched; /* before, after, watch and user belong to the caller, who sets them
-                          * after opening */
-  bool foreign; /* the last run of the interpreter met an operator that ONNX does not define */
-  const char *open;      /* of the last run of the interpreter, as in surg__session */
+  void *session;             /* session of the runtime */
+  struct surg__links *links; /* run_chain.c: the sessions of the parts; NULL: there are none */
+  surg__session watched;     /* before, after, watch and user belong to the caller, who sets them
+                              * after opening */
+  bool foreign;     /* the last run of the interpreter met an operator that ONNX does not define */
+  const char *open; /* of the last run of the interpreter, as in surg__session */
   char why[SURG__ORT_WHY + 300]; /* the last failure, on one line; with a location if a node
                                   * failed */
 } surg__exec;
@@ -51,5 +60,10 @@ surg_status surg__run_made(surg__exec *r, surg__maker *maker, const bool *given,
 /* A copy of the model whose outputs are its own, followed by all values with a producer in its
  * main graph. NULL: out of memory. */
 surg_model *surg__all_outputs(const surg_model *m);
+
+/* --- run_chain.c: for run_engine.c --- */
+surg_status surg__chain_open(surg__exec *r);
+void surg__chain_close(surg__exec *r);
+surg_status surg__chain_run(surg__exec *r, const surg__array *in, surg__array *out);
 
 #endif

@@ -15,7 +15,7 @@ TOOL = None
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / 'examples/models/tiny_cnn.onnxtxt'
 COMMANDS = ['check', 'info', 'cat', 'ops', 'passes', 'reduce', 'rules', 'run', 'verify', 'merge',
             'isolate', 'repair', 'targets', 'probe', 'explain', 'doctor', 'profile', 'data',
-            'nodes', 'view', 'find', 'edit', 'weights', 'strip', 'restore']
+            'nodes', 'view', 'find', 'edit', 'weights', 'strip', 'restore', 'split']
 
 
 def model_bytes(op='Identity', domain='', name='n'):

@@ -54,6 +54,12 @@ class Merge(Case):
         self.assertIn('ir_version: 9', text)
         self.ok('check', 'o.onnxtxt')
 
+    def test_one_function(self):
+        text = self.merge('--connect', 'z:u', '--prefix', 'p', a='b.onnxtxt')
+        self.assertEqual(text.count('f <k = 1> (a) => (b)'), 1)
+        self.assertEqual(text.count('local.f ('), 2)
+        self.ok('check', 'o.onnxtxt')
+
     def test_keep_outputs(self):
         self.assertIn('=> (float[N, 4] y, float[N, 4] more, float[N, 4] z',
                       self.merge('--connect', 'y:u', '--keep-outputs'))
@@ -129,8 +135,9 @@ class Merge(Case):
                      'y:u', b='c.onnxtxt')
         self.write('c.onnxtxt', B.replace(b' z', b' more'))
         self.refused(1, r'output "more": .*give a prefix', '--connect', 'y:u', b='c.onnxtxt')
-        self.refused(1, r'both models have a function "f"', '--connect', 'z:u', '--prefix', 'p',
-                     a='b.onnxtxt')
+        self.write('c.onnxtxt', B.replace(b'Abs (a)', b'Neg (a)'))
+        self.refused(1, r'both models have another function "f"', '--connect', 'z:u', '--prefix',
+                     'p', a='b.onnxtxt', b='c.onnxtxt')
         self.write('c.onnxtxt', b'<ir_version: 3, opset_import: ["" : 17]>\n'
                    b'c (float[N,4] u) => (float[N,4] v) { v = Abs (u) }')
         self.refused(1, r'is of IR version 3, .*`onnxsurg ir --to 8`', '--connect', 'y:u',

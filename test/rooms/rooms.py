@@ -37,6 +37,7 @@ EDGES = {
     'rewrite': 'base eval infer io ir pass schema',
     'run': 'base eval io ir schema',
     'schema': 'base',
+    'split': 'base ir run',
     'sym': 'ir',
     'target': 'base check infer ir measure schema',
     'view': 'base schema',

@@ -9,7 +9,8 @@
 
 static const char help[] =
     "usage: onnxsurg run MODEL [options]\n"
-    "Runs a model with the built-in evaluator and prints its outputs.\n"
+    "Runs a model with the built-in evaluator and prints its outputs. Of a manifest\n"
+    "of `split` the parts are run one after another.\n"
     "\n" CLI_INPUT_HELP CLI_FILL_HELP
     "  --expect DIR        compare with output_0.pb ...; exit code 1 if one differs\n"
     "  --rtol X, --atol X  tolerances of floats (1e-3, 1e-7)\n"
@@ -36,8 +37,12 @@ static int compute(run_job *j) {
 }
 
 static surg_status load(run_job *j, const char *path) {
-  surg_status s = cli_load_whole(j->ctx, &j->common, path, &j->m);
+  surg_status s = cli_load_parts(j->ctx, &j->common, path, &j->parts, &j->m);
   if (s != SURG_OK) return s;
+  if (j->parts && (j->all || j->per_node)) {
+    cli_usage("--all and --per-node need one model: `onnxsurg merge MANIFEST -o OUT`");
+    return SURG_EUSAGE;
+  }
   if (cli_fixed_apply(j->ctx, &j->m, &j->how.fixed) != EXIT_DONE) return SURG_EUSAGE;
   j->own_out = surg_graph_output_count(surg_model_graph(j->m));
   if (j->all) {
@@ -60,6 +65,7 @@ static void finish(run_job *j) {
   for (size_t i = 0; j->result && i < j->n_out; i++) surg_array_free(j->result[i]);
   free(j->result);
   surg_model_free(j->m);
+  surg_manifest_free(j->parts);
 }
 
 static int run(run_job *j, const char *path) {
@@ -76,6 +82,8 @@ static int run(run_job *j, const char *path) {
   }
   if (code == EXIT_DONE) code = cli_inputs_load(&j->how, j->m, false, &j->inputs);
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, j->ctx, 0, &j->engine);
+  if (code == EXIT_DONE && j->parts)
+    code = cli_exit_code(surg_engine_chain(j->engine, j->parts, j->m));
   if (code == EXIT_DONE) code = compute(j);
   if (code == EXIT_DONE && j->common.json)
     j->json = json_pack("{s:i, s:o, s:s}", "schema", 1, "model", cli_text_json(path), "engine",

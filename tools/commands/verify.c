@@ -13,7 +13,8 @@ static const char help[] =
     "Runs both models on the same inputs, random and adversarial (NaN, infinities,\n"
     "signed zeros), with symbolic dimensions of 2, of 3 and of mixed sizes, and\n"
     "compares the outputs by name, else by position. With two engines and one model,\n"
-    "compares the engines. Exit code 0: all outputs agree; 1: one differs, or nothing\n"
+    "compares the engines. Of a manifest of `split` the parts are run one after\n"
+    "another. Exit code 0: all outputs agree; 1: one differs, or nothing\n"
     "could be compared.\n"
     "\n"
     "  --layers            if outputs differ, find the first value that differs,\n"
@@ -24,8 +25,7 @@ static const char help[] =
     "                      arange, adversarial\n"
     "  --runs N            seeds for each kind of input (2)\n"
     "  --seed N            the first seed (1)\n"
-    "  --dim NAME=N        size of a symbolic dimension (2, then 3, then mixed)\n"
-    CLI_SHAPE_HELP
+    "  --dim NAME=N        size of a symbolic dimension (2, then 3, then mixed)\n" CLI_SHAPE_HELP
     "  --input NAME=FILE   give an input (see `onnxsurg run --help`)\n"
     "  --inputs DIR        give inputs from a folder or .npz file\n"
     "  --rtol X, --atol X  tolerances of floats (1e-3, 1e-5)\n"
@@ -40,6 +40,7 @@ typedef struct job {
   surg_compare_options o;
   surg_engine *engines[2]; /* [1] NULL: the same */
   surg_model *m[2];
+  surg_manifest *parts[2];
   surg_inputs *inputs;
 } job;
 
@@ -202,18 +203,27 @@ static int compare(job *j) {
   return s != SURG_OK ? cli_exit_code(s) : sum.same ? EXIT_DONE : EXIT_MODEL;
 }
 
+static surg_status load(job *j, surg_context *ctx, const char *path, size_t i) {
+  if (!surg_manifest_is(path)) return surg_model_load(ctx, path, &j->common.load, &j->m[i]);
+  const surg_status s = surg_manifest_load(ctx, path, &j->common.load, &j->parts[i]);
+  return s == SURG_OK ? surg_manifest_merge(j->parts[i], &j->m[i]) : s;
+}
+
 static int verify(job *j, const char *a, const char *b) {
   surg_context *ctx = cli_context(&j->common);
   if (!ctx) return EXIT_LIMIT;
-  surg_status s = surg_model_load(ctx, a, &j->common.load, &j->m[0]);
-  if (s == SURG_OK) s = surg_model_load(ctx, b, &j->common.load, &j->m[1]);
+  surg_status s = load(j, ctx, a, 0);
+  if (s == SURG_OK) s = load(j, ctx, b, 1);
   int code = cli_exit_code(s);
   for (size_t i = 0; i < 2 && code == EXIT_DONE; i++)
     code = cli_fixed_apply(ctx, &j->m[i], &j->how.fixed);
   /* A single --engine applies to both sides. */
   if (code == EXIT_DONE) code = cli_engine_open(&j->how, &j->common, ctx, 0, &j->engines[0]);
-  if (code == EXIT_DONE && j->how.n_engines == 2)
-    code = cli_engine_open(&j->how, &j->common, ctx, 1, &j->engines[1]);
+  const bool chained = j->parts[0] || j->parts[1];
+  if (code == EXIT_DONE && (j->how.n_engines == 2 || chained))
+    code = cli_engine_open(&j->how, &j->common, ctx, j->how.n_engines == 2, &j->engines[1]);
+  for (size_t i = 0; i < 2 && code == EXIT_DONE; i++)
+    if (j->parts[i]) code = cli_exit_code(surg_engine_chain(j->engines[i], j->parts[i], j->m[i]));
   if (code == EXIT_DONE) code = cli_inputs_load(&j->how, j->m[0], true, &j->inputs);
   if (code == EXIT_DONE) code = compare(j);
   surg_inputs_free(j->inputs);
@@ -221,6 +231,8 @@ static int verify(job *j, const char *a, const char *b) {
   surg_engine_free(j->engines[1]);
   surg_model_free(j->m[0]);
   surg_model_free(j->m[1]);
+  surg_manifest_free(j->parts[0]);
+  surg_manifest_free(j->parts[1]);
   surg_context_free(ctx);
   return code;
 }

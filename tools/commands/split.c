@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg split MODEL`: divides a model into parts that run one after another. */
+#include <onnxsurg/edit.h>
+#include <onnxsurg/split.h>
+#include <onnxsurg/weights.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os/os.h"
+#include "cli.h"
+
+#define CUTS 1000u        /* most --at */
+#define CUT_VALUES 10000u /* most values of one --at */
+#define TEXT 400          /* of a message about an address */
+
+static const char help[] =
+    "usage: onnxsurg split --parts N [OPTION]... MODEL\n"
+    "       onnxsurg split --max-bytes SIZE [OPTION]... MODEL\n"
+    "       onnxsurg split --at VALUE,... [OPTION]... MODEL\n"
+    "Divides a model into parts that run one after another: STEM-1.onnx, STEM-2.onnx\n"
+    "..., and a manifest STEM.split.json that lists them in order. `run`, `verify`\n"
+    "and `merge` accept the manifest in place of a model.\n"
+    "\n"
+    "  --parts N           N parts of about equal size, cut where few values cross\n"
+    "  --by bytes|nodes    what --parts balances: weights (default, if there are any)\n"
+    "                      or nodes\n"
+    "  --max-bytes SIZE    as few parts as possible with at most SIZE of weights each\n"
+    "  --at VALUE,...      cut after these values (addresses); repeatable, in order\n"
+    "  -o, --output STEM   path and start of the names (default: MODEL without its\n"
+    "                      extension)\n"
+    "  --overwrite         replace parts that exist\n"
+    "  --external-data NAME\n"
+    "                      store the weights of all parts in one data file; weights\n"
+    "                      that are in data files stay there without this option\n"
+    "  --no-fsync          do not wait until the disk has the data\n"
+    "  --json              print the manifest\n";
+
+enum { OPT_PARTS = OPT_OWN, OPT_BY, OPT_MAX_BYTES, OPT_AT, OPT_OVERWRITE, OPT_DATA, OPT_NO_FSYNC };
+
+static const struct option options[] = {{"parts", required_argument, NULL, OPT_PARTS},
+                                        {"by", required_argument, NULL, OPT_BY},
+                                        {"max-bytes", required_argument, NULL, OPT_MAX_BYTES},
+                                        {"at", required_argument, NULL, OPT_AT},
+                                        {"output", required_argument, NULL, 'o'},
+                                        {"overwrite", no_argument, NULL, OPT_OVERWRITE},
+                                        {"external-data", required_argument, NULL, OPT_DATA},
+                                        {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
+                                        CLI_COMMON_OPTIONS,
+                                        {0}};
+
+typedef struct splitting {
+  cli_common common;
+  surg_split_options how;
+  surg_save_options save;
+  bool by, overwrite;
+  const char *data, *stem;
+  cli_words at;
+  surg_model *m;
+  surg_value ***cuts; /* values of each --at */
+  size_t *n_values;
+  surg_model **parts;
+  char **paths;
+  size_t n;
+} splitting;
+
+static int take(void *user, int o, char *arg) {
+  splitting *j = user;
+  uint64_t n;
+  switch (o) {
+    case OPT_PARTS:
+      if (!cli_number(arg, &n) || n < 2 || n > 10000)
+        return cli_usage("--parts expects 2 to 10000");
+      j->how.parts = (size_t)n;
+      return EXIT_DONE;
+    case OPT_BY:
+      j->by = true;
+      j->how.by = strcmp(arg, "nodes") == 0 ? SURG_SPLIT_NODES : SURG_SPLIT_BYTES;
+      if (j->how.by == SURG_SPLIT_NODES || strcmp(arg, "bytes") == 0) return EXIT_DONE;
+      return cli_usage("--by expects bytes or nodes");
+    case OPT_MAX_BYTES:
+      if (cli_number(arg, &j->how.max_bytes) && j->how.max_bytes) return EXIT_DONE;
+      return cli_usage("--max-bytes expects bytes, such as 2GiB");
+    case OPT_AT:
+      if (j->at.n == CUTS) return cli_usage("there are %u --at at most", CUTS);
+      return cli_words_take(&j->at, arg);
+    case OPT_OVERWRITE:
+      j->overwrite = true;
+      return EXIT_DONE;
+    case OPT_DATA:
+      j->data = arg;
+      return EXIT_DONE;
+    case OPT_NO_FSYNC:
+      j->save.no_fsync = true;
+      return EXIT_DONE;
+    default: /* 'o' */
+      j->stem = arg;
+      return EXIT_DONE;
+  }
+}
+
+/* --- cuts --- */
+
+/* Appends the values of an address. */
+static int add_values(splitting *j, size_t k, const char *address) {
+  char why[TEXT];
+  size_t n = 0;
+  const surg_status s = surg_select_values(j->m, address, j->cuts[k] + j->n_values[k],
+                                           CUT_VALUES - j->n_values[k], &n, why, sizeof why);
+  if (s == SURG_OK) j->n_values[k] += n;
+  if (s == SURG_OK) return EXIT_DONE;
+  if (s == SURG_ENOMEM) return cli_no_memory();
+  return cli_usage("--at: %s", s == SURG_ELIMIT ? "too many values" : why);
+}
+
+/* Reads the list of one --at: an address, else several with commas between them. */
+static int read_cut(splitting *j, size_t k) {
+  size_t n = 0;
+  char *text = strdup(j->at.items[k]), *next = text;
+  j->cuts[k] = calloc(CUT_VALUES, sizeof **j->cuts);
+  int code = text && j->cuts[k] ? EXIT_DONE : cli_no_memory();
+  const bool whole =
+      text && (surg_select_values(j->m, text, NULL, 0, &n, NULL, 0) == SURG_ELIMIT || n > 0);
+  while (code == EXIT_DONE && next) {
+    char *comma = whole ? NULL : strchr(next, ',');
+    if (comma) *comma = 0;
+    code = add_values(j, k, next);
+    next = comma ? comma + 1 : NULL;
+  }
+  free(text);
+  return code;
+}
+
+static int read_cuts(splitting *j) {
+  int code = EXIT_DONE;
+  j->cuts = calloc(j->at.n + 1, sizeof *j->cuts);
+  j->n_values = calloc(j->at.n + 1, sizeof *j->n_values);
+  if (!j->cuts || !j->n_values) return cli_no_memory();
+  for (size_t k = 0; k < j->at.n && code == EXIT_DONE; k++) code = read_cut(j, k);
+  j->how.cuts = (surg_value *const *const *)j->cuts;
+  j->how.n_values = j->n_values;
+  j->how.n_cuts = j->at.n;
+  return code;
+}
+
+/* Without --by: weights, unless there are none. */
+static void choose_balance(splitting *j) {
+  const surg_graph *g = surg_model_graph(j->m);
+  uint64_t bytes = 0;
+  for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
+       v = surg_graph_next_initializer(g, v))
+    bytes |= surg_tensor_bytes(surg_value_initializer(v));
+  if (!j->by && !bytes) j->how.by = SURG_SPLIT_NODES;
+}
+
+/* --- files --- */
+
+/* The start of all names: --output, else the path of the model without its extension. */
+static char *stem_of(const splitting *j, const char *in) {
+  const char *base = cli_base_name(in), *dot = strrchr(base, '.');
+  if (j->stem) return strdup(j->stem);
+  return strndup(in, dot && dot != base ? (size_t)(dot - in) : strlen(in));
+}
+
+static char *name_part(const char *stem, size_t k) {
+  const size_t room = strlen(stem) + 40;
+  char *path = malloc(room);
+  if (path) snprintf(path, room, k ? "%s-%zu.onnx" : "%s.split.json", stem, k);
+  return path;
+}
+
+/* paths[0] is the manifest, the others the parts. */
+static int name_files(splitting *j, const char *in) {
+  char *stem = stem_of(j, in);
+  j->paths = calloc(j->n + 1, sizeof *j->paths);
+  int code = stem && j->paths ? cli_check_folder(stem) : cli_no_memory();
+  for (size_t k = 0; code == EXIT_DONE && k <= j->n; k++) {
+    j->paths[k] = name_part(stem, k);
+    if (!j->paths[k]) code = cli_no_memory();
+    if (code != EXIT_DONE || j->overwrite || !surg__os_exists(j->paths[k])) continue;
+    cli_put(stderr, j->paths[k]);
+    fprintf(stderr, ": error: exists; give --overwrite or another --output\n");
+    code = EXIT_IO;
+  }
+  free(stem);
+  return code;
+}
+
+static surg_status write_parts(splitting *j) {
+  surg_status s = SURG_OK;
+  if (j->data) {
+    const surg_data_options o = {
+        .size = sizeof o, .file = j->data, .no_fsync = j->save.no_fsync, .attributes = false};
+    return surg_model_save_data(j->parts, (const char *const *)(j->paths + 1), j->n, &o, NULL);
+  }
+  for (size_t k = 0; s == SURG_OK && k < j->n; k++)
+    s = surg_model_save(j->parts[k], j->paths[k + 1], &j->save);
+  return s;
+}
+
+static surg_status write_manifest(splitting *j, surg_context *ctx, char **text) {
+  const char **files = calloc(j->n + 1, sizeof *files);
+  if (!files) return SURG_ENOMEM;
+  for (size_t k = 0; k < j->n; k++) files[k] = cli_base_name(j->paths[k + 1]);
+  surg_status s = surg_manifest_text(j->m, j->parts, files, j->n, text);
+  free(files);
+  if (s == SURG_OK) s = surg_file_write(ctx, j->paths[0], *text, strlen(*text));
+  return s;
+}
+
+/* --- the report --- */
+
+static void put_names(const char *what, const surg_graph *g, bool outputs) {
+  const size_t n = outputs ? surg_graph_output_count(g) : surg_graph_input_count(g);
+  printf("; %s ", what);
+  for (size_t i = 0; i < n; i++) {
+    if (i) printf(", ");
+    cli_put(stdout, surg_value_name(outputs ? surg_graph_output(g, i) : surg_graph_input(g, i)));
+  }
+  if (!n) printf("none");
+}
+
+static void put_part(const splitting *j, size_t k) {
+  const surg_graph *g = surg_model_graph(j->parts[k]);
+  const size_t nodes = surg_graph_node_count(g);
+  uint64_t bytes = 0;
+  for (surg_value *v = surg_graph_next_initializer(g, NULL); v;
+       v = surg_graph_next_initializer(g, v))
+    bytes += surg_tensor_bytes(surg_value_initializer(v));
+  cli_put(stdout, j->paths[k + 1]);
+  printf(": %zu node%s, weights of %s", nodes, nodes == 1 ? "" : "s", cli_bytes(bytes));
+  put_names("reads", g, false);
+  put_names("computes", g, true);
+  putchar('\n');
+}
+
+static void report(const splitting *j, const char *text) {
+  if (j->common.json) {
+    puts(text);
+    return;
+  }
+  if (j->common.quiet) return;
+  for (size_t k = 0; k < j->n; k++) put_part(j, k);
+  cli_put(stdout, j->paths[0]);
+  printf(": manifest of %zu parts\n", j->n);
+}
+
+/* --- the command --- */
+
+static surg_status make_parts(splitting *j) {
+  surg_split *plan = NULL;
+  surg_status s = surg_split_new(j->m, &j->how, &plan);
+  j->n = surg_split_count(plan);
+  j->parts = calloc(j->n + 1, sizeof *j->parts);
+  if (s == SURG_OK && !j->parts) s = SURG_ENOMEM;
+  for (size_t k = 0; s == SURG_OK && k < j->n; k++) s = surg_split_part(plan, k, &j->parts[k]);
+  surg_split_free(plan);
+  return s;
+}
+
+static int run(splitting *j, surg_context *ctx, const char *in) {
+  char *text = NULL;
+  surg_status s = cli_load(ctx, &j->common, in, &j->m);
+  if (s == SURG_OK) s = surg_graph_toposort(surg_model_graph(j->m), NULL);
+  int code = cli_exit_code(s);
+  if (code == EXIT_DONE) code = read_cuts(j);
+  if (code == EXIT_DONE) {
+    choose_balance(j);
+    s = make_parts(j);
+    code = cli_exit_code(s);
+  }
+  if (code == EXIT_DONE) code = name_files(j, in);
+  if (code == EXIT_DONE) {
+    s = write_parts(j);
+    if (s == SURG_OK) s = write_manifest(j, ctx, &text);
+    code = cli_exit_code(s);
+  }
+  if (s != SURG_OK && !surg_context_error(ctx))
+    fprintf(stderr, "onnxsurg: error: %s\n", surg_status_name(s));
+  if (code == EXIT_DONE) report(j, text);
+  surg_context_free_bytes(ctx, text);
+  return code;
+}
+
+static void finish(splitting *j) {
+  for (size_t k = 0; j->cuts && k < j->at.n; k++) free(j->cuts[k]);
+  for (size_t k = 0; j->paths && k <= j->n; k++) free(j->paths[k]);
+  for (size_t k = 0; j->parts && k < j->n; k++) surg_model_free(j->parts[k]);
+  surg_model_free(j->m);
+  free(j->cuts);
+  free(j->n_values);
+  free(j->paths);
+  free(j->parts);
+  free(j->at.items);
+}
+
+int cmd_split(int argc, char **argv) {
+  splitting j = {.how = {.size = sizeof j.how}, .save = {.size = sizeof j.save}};
+  int code;
+  const cli_command command = {options, "o:", help, take, &j, &j.common};
+  if (cli_options(argc, argv, &command, &code)) {
+    const int ways = (j.how.parts > 0) + (j.how.max_bytes > 0) + (j.at.n > 0);
+    if (argc - optind != 1)
+      code = cli_usage("split expects one model: `onnxsurg split --parts 2 MODEL`");
+    else if (ways != 1)
+      code = cli_usage("split expects one of --parts, --max-bytes and --at");
+    else if (!j.stem && strcmp(argv[optind], "-") == 0)
+      code = cli_usage("a model from standard input needs --output");
+    surg_context *ctx = code == EXIT_DONE ? cli_context(&j.common) : NULL;
+    if (code == EXIT_DONE) code = ctx ? run(&j, ctx, argv[optind]) : EXIT_LIMIT;
+    finish(&j);
+    surg_context_free(ctx);
+  } else {
+    free(j.at.items);
+  }
+  return cli_flush(code);
+}
