@@ -56,6 +56,10 @@ SURG_EXPORT surg_status surg_tensor_extent(const surg_tensor *t, surg_extent *ou
 SURG_EXPORT surg_tensor *surg_tensor_narrow(surg_model *m, const surg_tensor *t, int dtype,
                                             bool *clamped);
 
+/* A uint8 tensor as int8, or the other way round: every element minus 128, or plus 128. In pieces.
+ * SURG_EUNSUPPORTED, sticky: another element type, or a sparse tensor. O(bytes) */
+SURG_EXPORT surg_tensor *surg_tensor_flip_sign(surg_model *m, const surg_tensor *t);
+
 /* How the elements of a tensor are quantized: q = round (x / scale) + zero point. */
 typedef struct surg_quantization {
   uint32_t size;  /* set by the caller: sizeof(surg_quantization) */

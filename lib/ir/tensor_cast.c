@@ -73,9 +73,18 @@ static bool convert_fast(int from, int to, const void *in, void *out, size_t n) 
   return true;
 }
 
+/* uint8 and int8, 128 apart. */
+static void flip_signs(const uint8_t *in, uint8_t *out, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = in[i] ^ 0x80;
+}
+
 static void convert(int from, int to, const void *in, void *out, size_t n, bool *clamped) {
   surg_float_limits l = {.size = sizeof l};
   surg_dtype_limits(to, &l); /* integers have none */
+  if (from == SURG_UINT8 || from == SURG_INT8) {
+    flip_signs(in, out, n);
+    return;
+  }
   if (from == SURG_INT64) {
     narrow_ints(in, out, n);
     return;
@@ -115,15 +124,8 @@ static surg_status convert_all(const surg_tensor *t, surg_tensor *made, bool *cl
   return s;
 }
 
-static surg_tensor *cast(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
-  if (!surg__model_ok(m)) return NULL;
-  const int from = surg_tensor_dtype(t);
-  const bool ints =
-      (from == SURG_INT64 && dtype == SURG_INT32) || (from == SURG_INT32 && dtype == SURG_INT64);
-  if ((!ints && (!takes(dtype) || !takes(from))) || surg_tensor_is_sparse(t)) {
-    surg__fail(m, SURG_EUNSUPPORTED);
-    return NULL;
-  }
+/* A tensor of another type, converted. */
+static surg_tensor *made_of(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
   surg_tensor *made = surg__tensor_alloc(m, dtype, surg_tensor_dims(t), surg_tensor_rank(t));
   if (!made || !made->bytes) return made;
   made->blob = surg__blob_new(m, made->bytes);
@@ -132,6 +134,27 @@ static surg_tensor *cast(surg_model *m, const surg_tensor *t, int dtype, bool *c
   if (s == SURG_OK) return made;
   surg__fail(m, s);
   return NULL;
+}
+
+static surg_tensor *unsupported(surg_model *m) {
+  surg__fail(m, SURG_EUNSUPPORTED);
+  return NULL;
+}
+
+static surg_tensor *cast(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
+  if (!surg__model_ok(m)) return NULL;
+  const int from = surg_tensor_dtype(t);
+  const bool ints =
+      (from == SURG_INT64 && dtype == SURG_INT32) || (from == SURG_INT32 && dtype == SURG_INT64);
+  if ((!ints && (!takes(dtype) || !takes(from))) || surg_tensor_is_sparse(t)) return unsupported(m);
+  return made_of(m, t, dtype, clamped);
+}
+
+surg_tensor *surg_tensor_flip_sign(surg_model *m, const surg_tensor *t) {
+  if (!surg__model_ok(m)) return NULL;
+  const int from = surg_tensor_dtype(t);
+  if ((from != SURG_UINT8 && from != SURG_INT8) || surg_tensor_is_sparse(t)) return unsupported(m);
+  return made_of(m, t, from == SURG_UINT8 ? SURG_INT8 : SURG_UINT8, NULL);
 }
 
 surg_tensor *surg_tensor_cast(surg_model *m, const surg_tensor *t, int dtype) {

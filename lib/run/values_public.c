@@ -153,6 +153,7 @@ double surg_array_real(const surg_array *a, uint64_t i) {
   if (!is_tensor(a) || i >= a->a.count) return 0;
   const int dtype = a->a.dtype;
   if (dtype == SURG_STRING || dtype == SURG_COMPLEX64 || dtype == SURG_COMPLEX128) return 0;
+  if (dtype == SURG_BOOL) return ((const uint8_t *)a->a.data)[i] != 0;
   return surg__load_number(dtype, a->a.data, i);
 }
 

@@ -27,12 +27,18 @@ static place *places_of(prec *c, const samples_runs *r) {
   return all;
 }
 
+/* Whether a value has elements that differ by numbers. */
+static bool has_numbers(const surg_array *a) {
+  const int dtype = surg_array_dtype(a);
+  return surg_array_kind(a) == SURG_TYPE_TENSOR && dtype != SURG_STRING &&
+         dtype != SURG_COMPLEX64 && dtype != SURG_COMPLEX128;
+}
+
 static void compare(prec_difference *d, const surg_array *a, const surg_array *b) {
   const uint64_t n = surg_array_count(a);
-  if (surg_array_kind(a) != SURG_TYPE_TENSOR || surg_array_dtype(a) == SURG_STRING) return;
+  if (!has_numbers(a)) return;
   d->met = true;
-  if (surg_array_kind(b) != SURG_TYPE_TENSOR || surg_array_count(b) != n ||
-      surg_array_dtype(b) == SURG_STRING) {
+  if (!has_numbers(b) || surg_array_count(b) != n) {
     d->wrong = true;
     return;
   }
@@ -89,6 +95,16 @@ static void forget(prec *c) {
   c->incomparable[0] = 0;
 }
 
+/* An output that is not compared could have any error. */
+static void find_unmet(prec *c) {
+  const surg_graph *g = surg_model_graph(c->m);
+  for (size_t i = 0; i < surg_graph_output_count(g) && !c->incomparable[0]; i++)
+    if (!c->outputs[i].met)
+      snprintf(c->incomparable, sizeof c->incomparable,
+               "output '%.80s' is no tensor of numbers, or not computed",
+               surg_value_name(surg_graph_output(g, i)));
+}
+
 /* Why runs end with a status. False: out of memory. */
 static bool explain(prec *c, surg_status s, const samples_runs *r) {
   if (s == SURG_ENOMEM) return false;
@@ -119,6 +135,7 @@ bool prec_compare(prec *c, const surg_model *after) {
     if (s == SURG_OK) compare_all(c, &r, old, new);
   }
   const bool ok = explain(c, s, &r);
+  if (ok) find_unmet(c);
   samples_close(&r);
   surg_model_free(all);
   return ok;

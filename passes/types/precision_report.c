@@ -195,7 +195,7 @@ static void value_row(prec *c, const prec_value *x) {
        : c->given   ? "given"
                     : "drawn",
        0},
-      {"error", NULL, x->error.met && !c->incomparable[0] ? prec_error(&x->error) : none},
+      {"error", NULL, x->error.met ? prec_error(&x->error) : none},
       {"estimate", NULL, c->limits.unit > 0 ? estimate(c, x->path) : none},
       {"why", moves ? "" : reasons[s->why], 0}};
   surg_pass_row(c->p, "values", cells, sizeof cells / sizeof *cells);

@@ -289,18 +289,21 @@ static bool refine(search *x) {
   return true;
 }
 
+static bool fail(prec *c, const char *why) {
+  char line[PREC_TEXT];
+  snprintf(line, sizeof line, "the tolerance cannot be checked: %s", why);
+  surg_pass_fail(c->p, NULL, line);
+  return false;
+}
+
 bool prec_search(prec *c) {
   search x = {.c = c};
-  if (c->undrawn || c->unmeasured[0] || !c->samples) {
-    char line[PREC_TEXT];
-    snprintf(line, sizeof line, "the tolerance cannot be checked: %s",
-             c->unmeasured[0] ? c->unmeasured : "no inputs (inputs, draws)");
-    surg_pass_fail(c->p, NULL, line);
-    return false;
-  }
+  if (c->undrawn || c->unmeasured[0] || !c->samples)
+    return fail(c, c->unmeasured[0] ? c->unmeasured : "no inputs (inputs, draws)");
   if (!set_up(&x)) return false;
-  double worst = trial(&x);
+  const double worst = trial(&x);
   if (worst < UNKNOWN) return false;
+  if (worst < 0) return fail(c, c->incomparable);
   if (!meets(&x, worst)) {
     order(&x);
     if (!bisect(&x) || !refine(&x)) return false;
