@@ -62,6 +62,10 @@ def parse(path):
     return ''.join(head), commands[0], sections
 
 
+# Commands that write a model and have no option --verify-each.
+OWN = ('isolate', 'merge', 'reduce', 'edit', 'data', 'strip', 'restore', 'weights')
+
+
 def with_options(args, options):
     """Options go first, but behind the name of a pass or preset."""
     named = 1 if args[0].replace('-', '').isalnum() and not args[0].startswith('-') else 0
@@ -85,7 +89,7 @@ def run_case(tool, command, sections):
         if words[0] != 'onnxsurg':
             raise ValueError('the command must start with onnxsurg')
         args = [{'IN': given, 'OUT': 'out.onnx'}.get(w, w) for w in words[1:]]
-        if 'OUT' in words and args[0] not in ('isolate', 'merge', 'reduce', 'edit'):
+        if 'OUT' in words and args[0] not in OWN:
             args = with_options(args, ['--verify-each', '--no-fsync'])
         env = dict(os.environ, LC_ALL='C')
         done = subprocess.run([tool] + args, cwd=root, env=env, capture_output=True, timeout=SECONDS,

@@ -128,7 +128,7 @@ static surg_status run(const exchange *j, surg_context *ctx, char **args) {
   surg_weights_report r = {.size = sizeof r};
   const char *file = j->to ? j->to : j->from;
   if (!j->common.quiet) cli_progress_start("loading");
-  surg_status s = cli_load_any(ctx, &j->common, args[0], &m);
+  surg_status s = cli_load(ctx, &j->common, args[0], &m);
   cli_progress("weights");
   if (s == SURG_OK && j->to) s = surg_weights_export(m, file, &j->how, &r);
   if (s == SURG_OK && (j->from || j->how.link)) {
