@@ -401,7 +401,10 @@ bool cli_options(int argc, char **argv, const cli_command *c, int *code) {
   note_command(c->help);
   while (*code == EXIT_DONE) {
     const int o = getopt_long(argc, argv, c->letters ? c->letters : "", c->options, NULL);
-    if (o == -1) return true;
+    if (o == -1) {
+      if (!c->ends_itself) cli_limit_time(c->common);
+      return true;
+    }
     if (o == '?') {
       *code = bad_option(argv, c->options);
     } else if (o == OPT_HELP && c->help) {

@@ -106,6 +106,10 @@ int cli_flush(int code);
 /* Installs signal handlers: the first SIGINT (Ctrl-C) or SIGTERM makes cli_interrupted true, the
  * second one ends the program. */
 void cli_stop_on_signals(void);
+/* Ends the program with EXIT_LIMIT when --timeout has passed from now on, in any phase, unless an
+ * output was written before. cli_options does it for commands; one that works on several models
+ * does it again for each. */
+void cli_limit_time(const cli_common *c);
 bool cli_interrupted(void *user); /* user: unused; a callback of the library */
 /* Converts seconds to milliseconds; UINT64_MAX on overflow. */
 uint64_t cli_milliseconds(uint64_t seconds);
@@ -244,6 +248,7 @@ typedef struct cli_command {
   int (*take)(void *user, int option, char *argument);
   void *user;
   cli_common *common; /* initialized here; receives the common options */
+  bool ends_itself;   /* --timeout ends the search and keeps what it found */
 } cli_command;
 /* Parses all options. Returns true if the command must run; its arguments start at argv[optind].
  * Returns false if the command is finished, with its exit code in *code. */

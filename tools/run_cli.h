@@ -80,7 +80,7 @@ enum {
   "  --max-work N        limit for the operations of a run (2^42)\n"    \
   "  --max-turns N       limit for the iterations of all loops (" turns \
   ")\n"                                                                 \
-  "  --timeout SECONDS   time limit for all runs; checked between nodes\n"
+  "  --timeout SECONDS   time limit of the command\n"
 
 void cli_run_init(cli_run *r);
 void cli_run_free(cli_run *r);

@@ -164,7 +164,7 @@ static const char help[] =
     "  --map FILE              write old and new names as JSON\n"
     "  --max-memory N          memory limit, such as 512MiB (2GiB)\n"
     "  --max-depth N           limit for nested messages (110)\n"
-    "  --timeout SECONDS       time limit, checked between rewrites\n"
+    "  --timeout SECONDS       time limit for each IN\n"
     "  --help, --version\n"
     "\n"
     "exit codes: 0 success, 1 the model is invalid or a requested change was not\n"

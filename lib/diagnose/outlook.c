@@ -44,7 +44,7 @@ static surg_status count(surg_model *m, tally *t) {
     count_bare(surg_value_declared_type(surg_graph_input(g, i)), t);
   for (size_t i = 0; i < surg_graph_output_count(g); i++)
     count_bare(surg_graph_output_type(g, i), t);
-  return surg__check_model(m, true, SIZE_MAX, count_one, t);
+  return surg__check_model(m, true, 0, count_one, t); /* counted only: without text */
 }
 
 static bool is_better(const tally *a, const tally *b) {

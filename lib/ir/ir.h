@@ -469,6 +469,13 @@ struct surg_model {
   struct surg__opset *opsets; /* index of long import lists, valid for opsets_gen */
   uint32_t opsets_gen;
   uint64_t epoch, fresh;
+  /* Indices of the nodes that messages located last, valid while the epoch is the same. */
+  struct surg__located {
+    const surg_node *node;
+    size_t index;
+    uint64_t epoch;
+  } located[2];
+  unsigned located_next;
   bool trust_bodies;         /* inputs of loop bodies have the shapes that they declare */
   uint32_t decoded;          /* tensors whose elements a decoder computed */
   bool trust_declared;       /* use declared types where inference finds none */

@@ -7,13 +7,34 @@
 
 #define LEVELS 64 /* graphs that a location names, innermost first */
 
-static void put_index(surg__buf *b, const surg_node *n) {
+/* The cached location of `n` if the model is unchanged since then, or NULL. */
+static struct surg__located *located(surg_model *m, const surg_node *n) {
+  for (size_t i = 0; i < SURG_COUNT(m->located); i++)
+    if (m->located[i].node == n && m->located[i].epoch == m->epoch) return &m->located[i];
+  return NULL;
+}
+
+/* The number of nodes before n in its graph. Walks back to the nearest of the nodes located last:
+ * locating all nodes in order takes linear time. */
+static size_t index_of(const surg_node *n) {
+  surg_model *m = n->graph->model;
+  struct surg__located *last = NULL;
   size_t index = 0;
-  for (const surg_node *p = n->prev; p; p = p->prev) index++;
+  for (const surg_node *p = n; p && !last; p = p->prev)
+    if (!(last = located(m, p))) index++;
+  if (last)
+    index += last->index;
+  else
+    index--, last = &m->located[m->located_next++ % SURG_COUNT(m->located)];
+  *last = (struct surg__located){n, index, m->epoch};
+  return index;
+}
+
+static void put_index(surg__buf *b, const surg_node *n) {
   if (n->erased)
     surg__buf_puts(b, "node[erased]");
   else
-    surg__buf_printf(b, "node[%zu]", index);
+    surg__buf_printf(b, "node[%zu]", index_of(n));
 }
 
 static void put_node(surg__buf *b, const surg_node *n) {

@@ -75,7 +75,9 @@ static surg_pass_result call_graphs(surg_pass_ctx *p) {
     if (!surg__vec_push(ctx, &graphs, g)) p->no_memory = true;
   for (size_t i = graphs.count; i-- > 0 && result != SURG_PASS_FAILED && !p->no_memory;) {
     if (gone(graphs.items[i]) || surg__run_late(p->run)) continue;
+    const surg__mark before = surg__arena_mark(&p->scratch);
     surg_pass_result one = p->pass->run(p, graphs.items[i]);
+    surg__arena_reset(&p->scratch, before); /* memory grows with the largest graph, not with all */
     if (one < result) result = one;
     if ((unsigned)one > SURG_PASS_UNCHANGED) result = one; /* invalid; reported by judge */
     if (surg_model_status(p->run->model)) break;

@@ -510,12 +510,12 @@ static surg_node *stays_before(region *r, const surg_node *n) {
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
-  region *r = surg_pass_alloc(p, sizeof *r);
-  if (!r) return SURG_PASS_FAILED;
   surg_pass_used(p, SURG_EXACT);
   if (!give_builtin(g, "Transpose") || !surg_graph_takes_constants(g) ||
       !surg_graph_has_op(g, SURG_OP_Transpose))
     return result;
+  region *r = surg_pass_alloc(p, sizeof *r);
+  if (!r) return SURG_PASS_FAILED;
   r->p = p;
   r->g = g;
   r->exact = surg_pass_bool(p, "exact") || !surg_pass_allows(p, SURG_ROUNDING);

@@ -27,12 +27,36 @@ typedef struct scope {
   bool lacks_allowed; /* a missing required attribute is a defect of its node, not of the opset */
 } scope;
 
+/* The first subgraph of the nodes from n on, or NULL. */
+static surg_graph *subgraph_from(surg_node *n) {
+  while (n && !surg_node_subgraph(n, 0)) n = surg_node_next(n);
+  return n ? surg_node_subgraph(n, 0) : NULL;
+}
+
+/* The graph after g in the scope, outer before inner; NULL: g is the last one. Does not visit other
+ * scopes: a model may have thousands of functions. */
+static surg_graph *next_graph(const surg_graph *g) {
+  surg_graph *next = subgraph_from(surg_graph_first_node(g));
+  while (!next && surg_graph_parent_node(g)) {
+    surg_node *n = surg_graph_parent_node(g);
+    size_t k = 0;
+    while (surg_node_subgraph(n, k) != g) k++;
+    next = surg_node_subgraph(n, k + 1);
+    if (!next) next = subgraph_from(surg_node_next(n));
+    g = surg_node_graph(n);
+  }
+  return next;
+}
+
 static surg_node *next_node(const scope *s, surg_node *n) {
-  surg_graph *g = n ? surg_node_graph(n) : NULL;
+  surg_graph *g = n      ? surg_node_graph(n)
+                  : s->f ? surg_function_graph(s->f)
+                         : surg_model_graph(s->m);
+  bool first = !n;
   do {
-    n = n ? surg_node_next(n) : NULL;
-    while (!n && (g = surg_model_next_graph(s->m, g)))
-      if (surg_graph_function(g) == s->f) n = surg_graph_first_node(g);
+    n = n ? surg_node_next(n) : first ? surg_graph_first_node(g) : NULL;
+    first = false;
+    while (!n && (g = next_graph(g))) n = surg_graph_first_node(g);
   } while (n && (!domains_default(surg_node_domain(n)) || surg_node_function(n)));
   return n;
 }

@@ -164,7 +164,7 @@ int cmd_probe(int argc, char **argv) {
   job j = {.limits = {.size = sizeof j.limits, .cancel = cli_interrupted},
            .how = {.size = sizeof j.how, .progress = progress, .answer = note, .user = &j}};
   int code;
-  const cli_command command = {options, "o:", help, take, &j, &common};
+  const cli_command command = {options, "o:", help, take, &j, &common, true};
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (!j.command || !j.out || argc != optind)
     return cli_usage("probe needs --import CMD and -o NAME.target");

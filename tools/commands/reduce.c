@@ -213,7 +213,7 @@ int cmd_reduce(int argc, char **argv) {
   cli_common common;
   reduction r = {.limits = {.size = sizeof r.limits, .seconds = TEST_SECONDS}};
   int code;
-  const cli_command command = {options, NULL, help, take, &r, &common};
+  const cli_command command = {options, NULL, help, take, &r, &common, true};
   if (!cli_options(argc, argv, &command, &code)) return code;
   r.quiet = common.quiet;
   code = !r.test              ? cli_usage("reduce needs --test CMD")

@@ -146,6 +146,7 @@ static int operate_all(const surgery *j, surg_context *ctx, const surg_pipeline 
     if (j->out_dir && !made) return cli_no_memory();
     const char *to = made ? made : j->in_place ? in[i] : out;
     surg_context_clear_error(ctx);
+    cli_limit_time(&j->common);
     bool undone = false;
     int c = cli_exit_code(operate(j, ctx, p, in[i], to, &undone));
     if (c == EXIT_DONE && undone) c = EXIT_MODEL;

@@ -37,6 +37,9 @@ static void become(const surg__child *c, const char *const *files, size_t n, int
   dup2(both && out >= 0 ? out : null, 2);
   setpgid(0, 0);
   signal(SIGPIPE, SIG_DFL);
+#ifdef __linux__
+  prctl(PR_SET_PDEATHSIG, SIGKILL); /* it ends with this program, whatever ends that */
+#endif
   limit(RLIMIT_AS, c->memory);
   limit(RLIMIT_CORE, 1);
   execvp(args[0], args);

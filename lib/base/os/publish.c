@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/os/os.h"
+#include "base/os/deadline.h"
 #include "base/os/fault.h"
 
 #define NAME_TRIES 100
@@ -124,6 +125,7 @@ static int name_unnamed(int fd, const char *path, char **name) {
 
 int surg__os_publish(int fd, char *name, const char *path) {
   int err = 0;
+  surg__os_deadline_commit();
   if (!name) {
     err = link_fd(fd, path);
     if (err == EEXIST) err = name_unnamed(fd, path, &name);

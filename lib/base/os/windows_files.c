@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/deadline.h"
 #include "base/os/fault.h"
 #include "base/os/windows.h"
 
@@ -192,6 +193,7 @@ static int rename_to(int fd, const char *name, const char *path) {
 }
 
 int surg__os_publish(int fd, char *name, const char *path) {
+  surg__os_deadline_commit();
   const int err = SURG_SYS_FAULTS() ? EIO : rename_to(fd, name, path);
   const int closed = surg__os_close(fd);
   (void)closed; /* an error is harmless: the data was written and, if requested, flushed before */

@@ -2,6 +2,8 @@
 /* The operating system layer: opening beneath a folder, publishing whole files, exact reads. */
 #include "base/os/os.h"
 #include "../unit.h"
+#include "base/os/deadline.h"
+#include "base/os/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -185,6 +188,48 @@ START_TEST(reserved_memory_is_zero) {
 }
 END_TEST
 
+static void end_late(void) {
+  surg__os_exit(4);
+}
+
+/* The exit code of a process with a time limit of 20 ms that works for `ms`; `commits`: it names an
+ * output before the limit. */
+static int limited_process(unsigned ms, bool commits) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    if (!surg__os_deadline(20000000, end_late)) _exit(3);
+    if (commits) surg__os_deadline_commit();
+    usleep(ms * 1000);
+    surg__os_deadline_commit(); /* never returns once the limit was reached */
+    _exit(0);
+  }
+  int status = 0;
+  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+START_TEST(a_time_limit_ends_the_process) {
+  ck_assert_int_eq(limited_process(500, false), 4);
+  ck_assert_int_eq(limited_process(0, false), 0);
+  ck_assert_int_eq(limited_process(200, true), 0);
+}
+END_TEST
+
+/* A copy of the process has no limit, and is not blocked by the one of the process. */
+START_TEST(a_copy_has_no_time_limit) {
+  ck_assert(surg__os_deadline(3600000000000, end_late));
+  const pid_t pid = fork();
+  if (pid == 0) {
+    surg__os_deadline_commit();
+    _exit(7);
+  }
+  int status = 0;
+  ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+  ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  ck_assert(surg__os_deadline(0, NULL));
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("os");
   TCase *t = tcase_create("os");
@@ -197,6 +242,8 @@ int main(void) {
   tcase_add_test(t, modes_are_kept);
   tcase_add_test(t, paths_split);
   tcase_add_test(t, reserved_memory_is_zero);
+  tcase_add_test(t, a_time_limit_ends_the_process);
+  tcase_add_test(t, a_copy_has_no_time_limit);
   suite_add_tcase(s, t);
   return unit_run(s);
 }
