@@ -44,10 +44,11 @@ SURG_EXPORT surg_status surg_command_run(surg_command *c, const char *file, int 
 SURG_EXPORT const char *surg_command_program(const surg_command *c);
 
 /* An importer from the text of a command (see surg_command_new), whose exit code 0 means that it
- * accepts the model, or from the words "ort" or "opencv": those that `python3` has installed. A
- * command with the word {...} gets several files at once and prints `FILE<TAB>ok` or
- * `FILE<TAB>MESSAGE` for each. Makes a folder in $TMPDIR or /tmp, removed by surg_importer_free.
- * SURG_EUSAGE, SURG_EIO, SURG_ENOMEM, reported. */
+ * accepts the model, or from the words "ort" or "opencv": those that `python3` has installed, or
+ * from "npm:PACKAGE@VERSION": an engine that npm distributes (doc/targets.md), which the first use
+ * downloads into the user's cache; needs node and npm. A command with the word {...} gets several
+ * files at once and prints `FILE<TAB>ok` or `FILE<TAB>MESSAGE` for each. Makes a folder in $TMPDIR
+ * or /tmp, removed by surg_importer_free. SURG_EUSAGE, SURG_EIO, SURG_ENOMEM, reported. */
 SURG_EXPORT surg_status surg_importer_new(surg_context *ctx, const char *text,
                                           const surg_command_options *options, surg_importer **out);
 /* Frees an importer and removes its folder; NULL is allowed. */

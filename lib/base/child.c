@@ -41,6 +41,20 @@ bool surg__child_parse(const char *text, surg__child *out) {
   return false;
 }
 
+bool surg__child_set(surg__child *out, const char *const *words, size_t n) {
+  size_t bytes = 0;
+  for (size_t i = 0; i < n; i++) bytes += strlen(words[i]) + 1;
+  out->words = calloc(n + 1, sizeof *out->words);
+  char *to = out->words ? malloc(bytes ? bytes : 1) : NULL;
+  for (size_t i = 0; i < n && to; i++) {
+    out->words[i] = to;
+    to = stpcpy(to, words[i]) + 1;
+  }
+  if (to) return true;
+  surg__child_free(out);
+  return false;
+}
+
 void surg__child_free(surg__child *c) {
   if (c->words) free(c->words[0]); /* all words are in one block */
   free(c->words);

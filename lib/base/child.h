@@ -29,6 +29,8 @@ bool surg__child_cancelled(const surg__child *c);
 /* Splits text at blanks into words; blanks in '...' and "..." are part of a word. False: unbalanced
  * quotes or no memory. */
 bool surg__child_parse(const char *text, surg__child *out);
+/* Copies n words. False: no memory. */
+bool surg__child_set(surg__child *out, const char *const *words, size_t n);
 void surg__child_free(surg__child *c);
 /* The words with the files inserted, NULL-terminated; free() the list alone. NULL without memory.
  */

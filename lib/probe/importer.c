@@ -21,6 +21,8 @@ static const struct shortcut {
     {"opencv", "python3 -c \"import cv2, sys; cv2.dnn.readNetFromONNX(sys.argv[1])\" {}"},
 };
 
+static const char npm[] = "npm:"; /* before a package */
+
 static surg_status make_folder(surg_importer *im) {
   char folder[4096];
   const int e = surg__os_temp_folder("onnxsurg-ask", folder, sizeof folder);
@@ -50,7 +52,10 @@ surg_status surg_importer_new(surg_context *ctx, const char *text,
   im->answers = -1;
   for (size_t i = 0; i < SURG_COUNT(shortcuts); i++)
     if (!strcmp(text, shortcuts[i].word)) text = shortcuts[i].command;
-  surg_status s = surg__command_set(ctx, &im->child, text, options);
+  const char *spec = strncmp(text, npm, sizeof npm - 1) == 0 ? text + sizeof npm - 1 : NULL;
+  surg__command_limits(&im->child, options);
+  surg_status s =
+      spec ? surg__npm_command(ctx, &im->child, spec) : surg__command_words(ctx, &im->child, text);
   if (s == SURG_OK) {
     im->many = surg__child_takes_many(&im->child);
     im->text = malloc(ANSWERS_MAX + 1);
@@ -58,6 +63,7 @@ surg_status surg_importer_new(surg_context *ctx, const char *text,
   }
   if (s == SURG_OK) s = make_folder(im);
   if (s == SURG_OK) s = open_answers(im);
+  if (s == SURG_OK && spec) s = surg__npm_install(im, spec);
   if (s == SURG_OK)
     *out = im;
   else
@@ -107,15 +113,9 @@ static surg_status no_answers(surg_importer *im, int e) {
                      strerror(e));
 }
 
-/* Runs the command; its output is the text of `im`, and *code its exit code, below 0 if it cannot
- * run. */
-static surg_status run_on(surg_importer *im, const surg__importer_case *cases, size_t n,
-                          int *code) {
-  const char *files[SURG__IMPORTER_BATCH];
-  for (size_t i = 0; i < n; i++) files[i] = cases[i].file;
+surg_status surg__importer_run(surg_importer *im, const char *const *files, size_t n, int *code) {
   int e = surg__os_empty(im->answers);
   if (e) return no_answers(im, e);
-  im->runs++;
   *code = surg__child_run_on(&im->child, files, n, im->answers, !im->many);
   surg__stat st = {0};
   e = surg__os_stat_fd(im->answers, &st);
@@ -127,6 +127,14 @@ static surg_status run_on(surg_importer *im, const surg__importer_case *cases, s
     if (!im->text[i]) im->text[i] = ' ';
   im->text[have] = 0;
   return SURG_OK;
+}
+
+static surg_status run_on(surg_importer *im, const surg__importer_case *cases, size_t n,
+                          int *code) {
+  const char *files[SURG__IMPORTER_BATCH];
+  for (size_t i = 0; i < n; i++) files[i] = cases[i].file;
+  im->runs++;
+  return surg__importer_run(im, files, n, code);
 }
 
 static void refuse(surg__importer_case *c, const char *why) {

@@ -38,12 +38,22 @@ typedef struct surg__importer_case {
   char *why;    /* heap; NULL if the file is accepted and computed as expected */
 } surg__importer_case;
 
-/* Sets up a command from the words of `text` and the limits and cancel function of `options` (or
- * NULL). SURG_EUSAGE, reported: invalid text. */
-surg_status surg__command_set(surg_context *ctx, surg__child *c, const char *text,
-                              const surg_command_options *options);
+/* Sets the limits and the cancel function of a command; `options` may be NULL. */
+void surg__command_limits(surg__child *c, const surg_command_options *options);
+/* Sets the words of a command from text. SURG_EUSAGE, reported: it is invalid. */
+surg_status surg__command_words(surg_context *ctx, surg__child *c, const char *text);
 /* Reports that a command cannot be started, and returns SURG_EUSAGE. */
 surg_status surg__command_missing(surg_context *ctx, const surg__child *c);
+/* The text of npm.cjs. */
+extern const char surg__npm_script[];
+/* Sets the words of the command that asks PACKAGE@VERSION of npm. SURG_EUSAGE, reported: `spec` is
+ * none. */
+surg_status surg__npm_command(surg_context *ctx, surg__child *c, const char *spec);
+/* Installs the package into the user's cache unless it is there. SURG_EUSAGE, reported. */
+surg_status surg__npm_install(surg_importer *im, const char *spec);
+/* Runs the command on n files; its output is the text of `im`, and *code its exit code, below 0 if
+ * it cannot run. */
+surg_status surg__importer_run(surg_importer *im, const char *const *files, size_t n, int *code);
 /* Runs the importer on all cases. A crash, a nonzero exit code and a timeout are rejections. Stops
  * when cancelled: `asked` of the remaining cases is false. SURG_EUSAGE, reported: the command
  * cannot be run, or prints no answers. */

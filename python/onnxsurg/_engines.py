@@ -23,7 +23,8 @@ def _struct(kind: Any, **fields: Any) -> Any:
 class Importer:
     """A command that accepts or rejects models. command: words without a shell, in which {} is the
     path of the model (without it the path is the last word); exit code 0 means that it accepts. Or
-    "ort" or "opencv": those that `python3` has installed. A command with {...} gets several files
+    "ort" or "opencv": those that `python3` has installed; "npm:PACKAGE@VERSION": an engine that npm
+    distributes. A command with {...} gets several files
     and prints "FILE<TAB>ok" or "FILE<TAB>MESSAGE" for each. seconds, memory: limits of one run."""
 
     def __init__(self, command: str, *, seconds: int = 60, memory: int = 0,

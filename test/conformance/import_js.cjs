@@ -12,54 +12,33 @@ const path = require('path');
 const readline = require('readline');
 const { TOLERANCE, near } = require('./ort_near.cjs');
 const { readAll } = require('./tensor_pb.cjs');
+const { engines } = require('../../lib/probe/npm.cjs');
 
 const folder = path.resolve(process.argv[2], 'node_modules');
 
-const settings = { logSeverityLevel: 4, graphOptimizationLevel: 'disabled', intraOpNumThreads: 1 };
+const NAMES = ['onnxjs', 'onnxruntime-web', 'onnxruntime-node'];
+const engine = engines[NAMES.find(name => fs.existsSync(path.join(folder, name)))](folder);
 
-function native() {
-  const ort = require(path.join(folder, 'onnxruntime-node'));
-  return runtime(ort, file => ort.InferenceSession.create(file, settings));
+// Accepts the file, or throws; with data, says whether it computes what is expected, too.
+async function load(file, data) {
+  if (!data || !engine.open) return engine.accept(file);
+  const session = await engine.open(file);
+  const found = await judge(engine.ort, session, data);
+  if (session.release) await session.release();
+  return found;
 }
 
-function web() {
-  delete globalThis.fetch;  // versions before 1.14 would fetch the path of their .wasm file
-  for (const name of ['warn', 'error']) console[name] = () => {};
-  const ort = require(path.join(folder, 'onnxruntime-web'));
-  ort.env.wasm.numThreads = 1;
-  return runtime(ort, file => ort.InferenceSession.create(
-    new Uint8Array(fs.readFileSync(file)), { ...settings, executionProviders: ['wasm'] }));
-}
-
-function runtime(ort, open) {
-  return async (file, data) => {
-    const session = await open(file);
-    const found = data ? await judge(session, data) : {};
-    if (session.release) await session.release();  // not in old versions
-    return found;
-  };
-
-  async function judge(session, data) {
-    const given = readAll(ort.Tensor, data, 'input', session.inputNames.length);
-    const expected = readAll(ort.Tensor, data, 'output', session.outputNames.length);
-    if (!given || !expected) return { right: null };
-    try {
-      const got = await session.run(Object.fromEntries(session.inputNames.map((n, i) => [n, given[i]])));
-      const wrong = session.outputNames.map((n, i) => unlike(expected[i], got[n])).find(w => w) || '';
-      return { right: !wrong, wrong };
-    } catch (error) {
-      return { right: false, wrong: String(error.message) };
-    }
+async function judge(ort, session, data) {
+  const given = readAll(ort.Tensor, data, 'input', session.inputNames.length);
+  const expected = readAll(ort.Tensor, data, 'output', session.outputNames.length);
+  if (!given || !expected) return { right: null };
+  try {
+    const got = await session.run(Object.fromEntries(session.inputNames.map((n, i) => [n, given[i]])));
+    const wrong = session.outputNames.map((n, i) => unlike(expected[i], got[n])).find(w => w) || '';
+    return { right: !wrong, wrong };
+  } catch (error) {
+    return { right: false, wrong: String(error.message) };
   }
-}
-
-function onnxjs() {
-  for (const name of ['log', 'info', 'warn', 'error']) console[name] = () => {};
-  require(path.join(folder, 'onnxjs'));
-  return async file => {
-    const session = new global.onnx.InferenceSession({ backendHint: 'cpu' });
-    await session.loadModel(new Uint8Array(fs.readFileSync(file)));
-  };
 }
 
 function unlike(a, b) {
@@ -67,9 +46,6 @@ function unlike(a, b) {
   if (String(a.dims) !== String(b.dims)) return `shape ${b.dims}, expected ${a.dims}`;
   return near(a, b, TOLERANCE[a.type]);
 }
-
-const KINDS = { 'onnxjs': onnxjs, 'onnxruntime-web': web, 'onnxruntime-node': native };
-const load = KINDS[Object.keys(KINDS).find(name => fs.existsSync(path.join(folder, name)))]();
 
 async function ask(line) {
   const [file, data] = line.split('\t');

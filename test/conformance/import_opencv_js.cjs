@@ -8,8 +8,10 @@ const fs = require('fs');
 const path = require('path');
 const readline = require('readline');
 const { fields, message: encode, readAll } = require('./tensor_pb.cjs');
+const { engines } = require('../../lib/probe/npm.cjs');
 
-const NAME = '/model.onnx';  // in the module's own file system
+const engine = engines['@techstark/opencv-js'](path.join(path.resolve(process.argv[2]), 'node_modules'));
+let cv = null;
 // Types of which no elements are compared: the module has no float16 in JavaScript, and moves 8-bit
 // integers by 128.
 const APART = ['string', 'float16', 'int8', 'uint8'];
@@ -19,30 +21,6 @@ const NEAR = 1e-3, SMALL = 1e-5;  // relative and absolute tolerance: sums are i
 class Tensor {
   constructor(type, data, dims) {
     Object.assign(this, { type, data, dims });
-  }
-}
-
-// The module is a thenable that resolves to itself: `await cv` would never end, hence no promise of it.
-function open(folder, start) {
-  const cv = require(path.join(path.resolve(folder), 'node_modules/@techstark/opencv-js'));
-  if (cv.Mat) start(cv);
-  else cv.onRuntimeInitialized = () => start(cv);
-}
-
-// What the module threw: an address of a cv::Exception, an Error, or anything else. The innermost
-// message of a nested one names the cause.
-function message(cv, error) {
-  let text = String((error && error.message) || error);
-  if (typeof error === 'number' && cv.exceptionFromPtr) text = String(cv.exceptionFromPtr(error).msg);
-  return text.replace(/\s+/g, ' ').replace(/^.* error: /, '').trim() || 'refused';
-}
-
-function read(cv, bytes) {
-  cv.FS_createDataFile('/', NAME.slice(1), bytes, true, false, false);
-  try {
-    return cv.readNetFromONNX(NAME);
-  } finally {
-    cv.FS_unlink(NAME);
   }
 }
 
@@ -74,14 +52,14 @@ function reshaper(dims, count) {
 
 // The tensor as a Mat of float; null where it has no elements. A Mat has two axes at least: one axis
 // becomes a column, or a row.
-function mat(cv, tensor, row) {
+function mat(tensor, row) {
   const data = Float32Array.from(tensor.data, Number), dims = tensor.dims;
   if (!data.length) return null;
   if (dims.length < 2)
     return cv.matFromArray(row ? 1 : data.length, row ? data.length : 1, cv.CV_32FC1, data);
   if (dims.length < 3) return cv.matFromArray(dims[0], dims[1], cv.CV_32FC1, data);
   const flat = cv.matFromArray(1, data.length, cv.CV_32FC1, data);
-  const net = read(cv, reshaper(dims, data.length));
+  const net = engine.read(reshaper(dims, data.length));
   net.setInput(flat, 'x', 1, new cv.Scalar());
   const shaped = net.forward('y');
   const copy = shaped.clone();
@@ -110,9 +88,9 @@ function differs(found, name, expected) {
 }
 
 // What is wrong with the outputs of a net for these inputs, or ""; null: an input has no elements.
-function run(cv, net, names, given, expected, row) {
+function run(net, names, given, expected, row) {
   try {
-    const mats = given.map(t => mat(cv, t, row));
+    const mats = given.map(t => mat(t, row));
     if (mats.includes(null)) return null;
     mats.forEach((m, k) => net.setInput(m, names.inputs[k], 1, new cv.Scalar()));
     mats.forEach(m => m.delete());
@@ -123,20 +101,20 @@ function run(cv, net, names, given, expected, row) {
     }
     return '';
   } catch (error) {
-    return message(cv, error);
+    return engine.why(error);
   }
 }
 
 // null where nothing can be compared, "" where all is as expected, else what is not.
-function wrong(cv, net, file, folder) {
+function wrong(net, file, folder) {
   const names = ends(fs.readFileSync(file));
   const given = readAll(Tensor, folder, 'input', names.inputs.length);
   const expected = readAll(Tensor, folder, 'output', names.outputs.length);
   const plain = t => !APART.includes(t.type);
   if (!given || !expected || ![...given, ...expected].every(plain)) return null;
-  const why = run(cv, net, names, given, expected, false);
+  const why = run(net, names, given, expected, false);
   const again = why && given.some(t => t.dims.length === 1);
-  return again ? run(cv, net, names, given, expected, true) : why;
+  return again ? run(net, names, given, expected, true) : why;
 }
 
 // Names of the inputs without initializer and of the outputs of a model.
@@ -151,35 +129,36 @@ function ends(bytes) {
 
 // --- answers ---
 
-function ask(cv, file, folder) {
+function ask(file, folder) {
   let net = null;
   try {
-    net = read(cv, fs.readFileSync(file));
-    const off = folder ? wrong(cv, net, file, folder) : null;
+    net = engine.read(fs.readFileSync(file));
+    const off = folder ? wrong(net, file, folder) : null;
     return { accepts: true, why: '', right: off === null ? null : !off, wrong: off || '' };
   } catch (error) {
-    return { accepts: false, why: message(cv, error) };
+    return { accepts: false, why: engine.why(error) };
   } finally {
     if (net) net.delete();
   }
 }
 
-async function answer(cv) {
+async function answer() {
+  await engine.started;
+  cv = engine.cv;
   const files = process.argv.slice(3);
   const out = fs.writeSync.bind(fs, 1);
   let all = true;
   for (const file of files) {
     const folder = file + '.data';
-    const found = ask(cv, file, fs.existsSync(folder) ? folder : null);
+    const found = ask(file, fs.existsSync(folder) ? folder : null);
     all = all && found.accepts;
     out(file + '\t' + (!found.accepts ? found.why : found.wrong ? 'differs: ' + found.wrong : 'ok') + '\n');
   }
   if (files.length) process.exit(all ? 0 : 1);
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [file, folder] = line.split('\t');
-    out(JSON.stringify(ask(cv, file, folder)) + '\n');
+    out(JSON.stringify(ask(file, folder)) + '\n');
   }
 }
 
-for (const name of ['log', 'info', 'warn', 'error']) console[name] = () => {};
-open(process.argv[2], cv => { answer(cv); });
+answer();

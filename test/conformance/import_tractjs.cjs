@@ -6,49 +6,13 @@
 const fs = require('fs');
 const path = require('path');
 const readline = require('readline');
-const vm = require('vm');
+const { engines } = require('../../lib/probe/npm.cjs');
 
-// The worker of the package, which has the module inside. It expects the globals of a web worker.
-const source = new vm.Script(fs.readFileSync(
-  path.join(path.resolve(process.argv[2]), 'node_modules/tractjs/dist/worker.js'), 'utf8'));
+const engine = engines.tractjs(path.join(path.resolve(process.argv[2]), 'node_modules'));
 
-// A module that panicked is in no defined state: each model that was rejected costs a new one.
-function start() {
-  const worker = { said: '', answer: null };
-  const own = {
-    addEventListener: (kind, take) => { worker.take = take; },
-    postMessage: message => worker.answer(message),
-    process: { versions: { node: process.version } },
-    console: { ...console, error: (...words) => { worker.said += words.join(' '); }, log() {}, warn() {} },
-    Buffer, WebAssembly, TextDecoder, TextEncoder, setTimeout, clearTimeout,
-  };
-  own.self = own.globalThis = own;
-  source.runInNewContext(own);
-  return worker;
-}
-
-let worker = null;
-
-function message(error) {
-  const text = String(worker.said || (error && error.message) || error);
-  return text.split(/Stack:|\n\n/)[0].replace(/\s+/g, ' ').trim() || 'refused';
-}
-
-async function ask(file) {
-  worker = worker || start();
-  worker.said = '';
-  const done = new Promise(resolve => { worker.answer = resolve; });
-  worker.take({ data: { type: 'load', uid: 0, body: {
-    data: new Uint8Array(fs.readFileSync(file)),
-    options: { format: 'onnx', optimize: true, inputFacts: {} } } } });
-  const { type, body } = await done;
-  if (type !== 'error') {
-    worker.take({ data: { type: 'destroy', uid: 1, body: { modelId: body } } });
-    return { accepts: true, why: '' };
-  }
-  const why = message(body);
-  worker = null;
-  return { accepts: false, why };
+function ask(file) {
+  return engine.accept(file).then(() => ({ accepts: true, why: '' }),
+                                  error => ({ accepts: false, why: error.message }));
 }
 
 async function main() {

@@ -18,7 +18,7 @@ static const char help[] =
     "  --import CMD        command that imports the file {}; exit code 0: accepted.\n"
     "                      With {...} it gets many files at once and prints a line\n"
     "                      FILE<TAB>ok or FILE<TAB>MESSAGE for each. Or: ort, opencv\n"
-    "                      (the packages of python3)\n"
+    "                      (the packages of python3), npm:PACKAGE@VERSION\n"
     "  -o FILE             target file to write; its name becomes the target's name\n"
     "  --log FILE          write every question and answer, one per line\n"
     "  --inherit T         built-in target to build on; only differences are written\n"

@@ -29,6 +29,7 @@ static const char help[] =
     "                      code 0 means accepted, no shell; its messages select the\n"
     "                      next passes\n"
     "  --import ort|opencv|CMD  the same; ort, opencv: the packages of python3\n"
+    "  --import npm:PACKAGE@VERSION  an engine that npm distributes (doc/targets.md)\n"
     "  --import-timeout S  time limit for one run of CMD, in seconds (60)\n"
     "  --import-memory N   memory limit for one run of CMD, such as 4GiB\n"
     "  --messages FILE     load further messages of importers (doc/messages.md)\n"
