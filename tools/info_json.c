@@ -281,7 +281,7 @@ static void put_values(writer *w, const info_facts *f) {
   flush(w, 0);
 }
 
-void info_print_json(const info_facts *f, size_t top, bool one_line) {
+void info_print_json(const info_facts *f, const info_more *more, bool one_line) {
   json_t *j = json_object();
   json_object_set_new(j, "schema", json_integer(1));
   json_object_set_new(j, "file", cli_text_json(f->path));
@@ -320,7 +320,9 @@ void info_print_json(const info_facts *f, size_t top, bool one_line) {
                                 number(f->sum.absent_bytes)));
   const size_t open = surg_model_open_findings(f->m);
   if (open) json_object_set_new(j, "errors", number(open));
-  if (top) json_object_set_new(j, "top", top_json(f, top));
+  if (more->top) json_object_set_new(j, "top", top_json(f, more->top));
+  if (more->weights) json_object_set_new(j, "tensors", info_weights_json(f));
+  if (more->modules) json_object_set_new(j, "modules", info_modules_json(f, more->modules));
   char *text = json_dumps(j, JSON_INDENT(2));
   json_decref(j);
   writer w = {.one_line = one_line};

@@ -128,6 +128,21 @@ static void put_weights(cli_text *b, const info_facts *f) {
                       surg_dtype_name(d), cli_bytes(w.bytes), (unsigned long long)w.tensors);
 }
 
+/* Whether a sum depends on symbols. */
+static bool is_symbolic(const info_facts *f, bool flops) {
+  int64_t k;
+  const surg_expr *e = NULL;
+  return surg_info_term(f->info, flops, 0, &k, &e) == SURG_OK && e;
+}
+
+const char *info_amount(int64_t n) {
+  return !n ? "-" : n < 0 ? "?" : n == INT64_MAX ? "too many" : cli_count((uint64_t)n);
+}
+
+bool info_is_symbolic(const info_facts *f) {
+  return is_symbolic(f, false) || is_symbolic(f, true);
+}
+
 static const char *magnitude(int64_t k) {
   return cli_count(k < 0 ? -(uint64_t)k : (uint64_t)k);
 }
@@ -153,13 +168,6 @@ static void put_sum(cli_text *b, const info_facts *f, bool flops) {
   cli_text_puts(b, large ? "too large to count" : "a long expression (--json) of");
 }
 
-/* Whether a sum depends on symbols. */
-static bool is_symbolic(const info_facts *f, bool flops) {
-  int64_t k;
-  const surg_expr *e = NULL;
-  return surg_info_term(f->info, flops, 0, &k, &e) == SURG_OK && e;
-}
-
 static void put_uncounted(cli_text *b, size_t n, const char *what, const char *why) {
   if (!n) return;
   cli_text_printf(b, "%-12snot counted: ", "");
@@ -168,7 +176,7 @@ static void put_uncounted(cli_text *b, size_t n, const char *what, const char *w
 }
 
 static void put_compute(cli_text *b, const info_facts *f) {
-  const bool symbolic = is_symbolic(f, false) || is_symbolic(f, true);
+  const bool symbolic = info_is_symbolic(f);
   cli_text_printf(b, "%-12s", "compute");
   put_sum(b, f, false);
   cli_text_printf(b, " multiply-accumulates,%s", symbolic ? "\n            " : " ");
@@ -317,9 +325,9 @@ static void put_top(cli_text *b, const info_facts *f, size_t top) {
                   is_symbolic(f, true) ? "   (each symbol as 1)" : "");
   for (size_t i = 0; i < top && surg_info_cost(f->info, i, &c) == SURG_OK; i++) {
     const size_t start = b->n;
-    const double share = all ? 100.0 * (double)c.flops_at_1 / all : 0;
-    cli_text_printf(b, "%10s %9s  %5.1f  ", c.macs_at_1 ? cli_count((uint64_t)c.macs_at_1) : "-",
-                    cli_count((uint64_t)c.flops_at_1), share);
+    const double share = all && c.flops_at_1 > 0 ? 100.0 * (double)c.flops_at_1 / all : 0;
+    cli_text_printf(b, "%10s %9s  %5.1f  ", info_amount(c.macs_at_1), info_amount(c.flops_at_1),
+                    share);
     put_node(b, c.node, 22);
     cli_text_gap(b, start, 56);
     put_first_output(b, f->ctx, c.node);

@@ -107,7 +107,7 @@ typedef struct surg_info_node {
   uint32_t size;                 /* set by the caller: sizeof(surg_info_node) */
   const surg_node *node;         /* or the call of a function */
   surg_dim macs, flops;          /* a multiply-accumulate is two operations */
-  int64_t macs_at_1, flops_at_1; /* with 1 for every symbol */
+  int64_t macs_at_1, flops_at_1; /* with 1 for every symbol; below 0: a size would be negative */
 } surg_info_node;
 
 /* The node that requires the newest opset of a domain. */
@@ -152,6 +152,32 @@ SURG_EXPORT surg_status surg_info_floor(const surg_info *info, size_t i, surg_in
 SURG_EXPORT surg_status surg_info_file(const surg_info *info, size_t i, surg_info_data *out);
 /* Frees facts; NULL is allowed. */
 SURG_EXPORT void surg_info_free(surg_info *info);
+
+/* ---- by folder of names ---------------------------------------------------------------------- */
+
+/* Sums by folder of the names of nodes, as exporters write modules: `/encoder/layer.0/Add`. They
+ * belong to the context, and outlive facts and model. */
+typedef struct surg_modules surg_modules;
+
+/* A folder, with the folders in it. */
+typedef struct surg_info_module {
+  uint32_t size;                 /* set by the caller: sizeof(surg_info_module) */
+  const char *name;              /* "encoder/layer.0"; "": the model */
+  size_t depth;                  /* components of the name */
+  size_t nodes;                  /* of subgraphs and functions, too */
+  uint64_t parameters;           /* elements of constants; each counts where it is read first */
+  int64_t macs_at_1, flops_at_1; /* as surg_info_node; INT64_MAX: too many */
+} surg_info_module;
+
+/* Adds up by folders of at most `depth` components, 1 to 64. The path of a node without a folder in
+ * its name is the name of an output. SURG_EUSAGE, SURG_ENOMEM, SURG_ELIMIT. Free *out with
+ * surg_modules_free. O(n log n) */
+SURG_EXPORT surg_status surg_modules_new(const surg_info *info, size_t depth, surg_modules **out);
+/* Fills in row i: the model, then each folder before those in it, numbers in names in their order.
+ * SURG_ENOTFOUND: there is none. */
+SURG_EXPORT surg_status surg_modules_at(const surg_modules *ms, size_t i, surg_info_module *out);
+/* Frees them; NULL is allowed. */
+SURG_EXPORT void surg_modules_free(surg_modules *ms);
 
 /* The oldest version of its operator in which the unchanged node is valid: *out, and in *why (may
  * be NULL) what the version before it lacks, to free with surg_context_free_bytes. Types must be

@@ -30,7 +30,7 @@ typedef struct surg_view_options {
   bool fold;                 /* fold nodes by the folders of their names (`/encoder/layer.0/...`),
                               * also in graphs that are small */
   bool no_weights;           /* do not read weights: no statistics of them */
-  size_t most_nodes;         /* most nodes of the page; 0: 5000. Others are counted, not drawn */
+  size_t most_nodes;         /* most nodes of the page; 0: 10000. Others are counted, not drawn */
   surg_graph *graph;         /* the graph that is shown first; NULL: the main graph */
   const surg_target *target; /* marks what this target does not support; may be NULL */
   const char *title;         /* NULL: the path of the model */

@@ -103,7 +103,8 @@ static void add_known(surg_info *f, info_cost c) {
   f->costs[f->cost_count++] = c;
   add_amount(&f->macs, c.macs);
   add_amount(&f->flops, c.flops);
-  if (!surg__add_i64(f->flops_at_1, c.flops_at_1, &f->flops_at_1)) f->flops_at_1 = INT64_MAX;
+  if (c.flops_at_1 > 0 && !surg__add_i64(f->flops_at_1, c.flops_at_1, &f->flops_at_1))
+    f->flops_at_1 = INT64_MAX;
 }
 
 static void add_cost(surg_info *f, const surg_node *n) {
@@ -185,6 +186,10 @@ surg_status surg_info_new(surg_model *model, surg_info **out) {
   else
     surg_info_free(f);
   return s;
+}
+
+surg_model *surg__info_model(const surg_info *f) {
+  return f->m;
 }
 
 void surg_info_free(surg_info *f) {

@@ -31,6 +31,10 @@ surg_status surg__model_calls(surg_model *m, surg__call_cost_fn tell, void *user
 /* Sets *out to a + b; false: overflow. */
 bool surg__amount_add(surg_model *m, surg__amount a, surg__amount b, surg__amount *out);
 
+/* The model of the facts. */
+struct surg_info;
+surg_model *surg__info_model(const struct surg_info *info);
+
 /* The oldest version of a node's operator that the unchanged node is valid for. `why` (NULL, or an
  * empty buffer) receives why the version before is not. NULL: the operator is unknown. */
 const surg_schema *surg__node_oldest(const surg_node *n, surg__buf *why);

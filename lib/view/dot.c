@@ -42,7 +42,8 @@ void surg__view_put_dot(surg__view *v, const surg__scene *s, bool sized, surg__b
   if (sized) {
     surg__buf_puts(b,
                    "  graph [ranksep=0.35, nodesep=0.3];\n"
-                   "  node [shape=box, fixedsize=true, label=\"\"];\n  edge [arrowhead=none];\n");
+                   "  node [shape=box, fixedsize=true, label=\"\"];\n"
+                   "  edge [arrowhead=none, tailport=s, headport=n];\n");
   } else {
     surg__buf_puts(b,
                    "  node [shape=box, fontname=monospace, fontsize=10];\n"

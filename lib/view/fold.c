@@ -2,6 +2,7 @@
 /* The boxes of a scene: its nodes, or folders of their names where there are too many. */
 #include <stdlib.h>
 
+#include "ir/folder.h"
 #include "view/view.h"
 
 #define RANGES 50u /* ranges of nodes of a graph without folders */
@@ -13,19 +14,9 @@ typedef struct entry {
   uint32_t index; /* in the scene */
 } entry;
 
-/* The text whose folders say where a node belongs: its name, or that of an output. */
-static const char *path_of(const surg_node *n) {
-  if (strchr(surg_node_name(n), '/')) return surg_node_name(n);
-  for (size_t i = 0; i < surg_node_output_count(n); i++) {
-    const surg_value *v = surg_node_output(n, i);
-    if (v && strchr(surg_value_name(v), '/')) return surg_value_name(v);
-  }
-  return "";
-}
-
 /* The folder of a node below the first `depth` bytes of its path; *end: where it ends. */
 static entry folder_of(const surg_node *n, uint32_t index, size_t depth) {
-  const char *path = path_of(n), *last = strrchr(path, '/');
+  const char *path = surg__node_path(n), *last = strrchr(path, '/');
   entry e = {.index = index};
   if (!last || strlen(path) < depth) return e;
   const char *p = path + depth;
@@ -108,7 +99,8 @@ static bool add_group(surg__view *v, surg__scene *s, const entry *e, const part 
   b->scene = v->o.form == SURG_VIEW_HTML ? surg__view_add(v, s->graph, nodes, p->count) : VIEW_NONE;
   if (b->scene != VIEW_NONE)
     v->scenes.items[b->scene]->depth =
-        ranges ? s->depth : (size_t)(e[p->first].folder - path_of(nodes[0])) + e[p->first].length;
+        ranges ? s->depth
+               : (size_t)(e[p->first].folder - surg__node_path(nodes[0])) + e[p->first].length;
   for (uint32_t i = 0; i < p->count; i++) {
     const int mark = surg__view_mark(v, nodes[i]);
     if (mark > b->mark) b->mark = mark;
@@ -163,8 +155,8 @@ bool surg__view_boxes(surg__view *v, surg__scene *s) {
     qsort(entries, n, sizeof *entries, by_folder);
     count = split(entries, n, parts);
     if (count != 1 || n < 2 || !entries[0].folder) break;
-    s->depth =
-        (size_t)(entries[0].folder - path_of(s->nodes[entries[0].index])) + entries[0].length;
+    s->depth = (size_t)(entries[0].folder - surg__node_path(s->nodes[entries[0].index])) +
+               entries[0].length;
   }
   s->folded = count < n;
   if (!large || (count <= VIEW_MOST_FOLDED && count < n))

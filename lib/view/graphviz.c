@@ -105,15 +105,21 @@ static bool read_link(reading *r, char *at) {
   const surg__lay_box *a = &s->lay.boxes[from], *b = &s->lay.boxes[to];
   surg__buf text;
   surg__buf_init(&text, r->v->ctx);
-  surg__buf_printf(&text, "M%d %d", a->x + s->lay.links[i].from_at, a->y + a->h);
+  const int32_t start = a->x + s->lay.links[i].from_at, end = b->x + s->lay.links[i].to_at;
+  surg__buf_printf(&text, "M%d %d", start, a->y + a->h);
   for (size_t k = 0; k < (size_t)n; k++) {
     if (!number(&at, &x) || !number(&at, &y)) {
       surg__buf_free(&text);
       return false;
     }
-    surg__buf_printf(&text, "%s%d %d", k == 0 ? "L" : k % 3 == 1 ? "C" : " ", to_x(x), to_y(r, y));
+    /* `dot` takes the labels under a box for a part of it. */
+    if (k == 0) surg__buf_printf(&text, "V%d", to_y(r, y));
+    if (k == 0 && abs(to_x(x) - start) > 1) surg__buf_printf(&text, "H%d", to_x(x));
+    const bool last = k + 1 == (size_t)n; /* its rounded number may be beside the box */
+    if (k)
+      surg__buf_printf(&text, "%s%d %d", k % 3 == 1 ? "C" : " ", last ? end : to_x(x),
+                       last ? b->y : to_y(r, y));
   }
-  surg__buf_printf(&text, "L%d %d", b->x + s->lay.links[i].to_at, b->y);
   s->ways[i] = surg__view_text(r->v, &text);
   r->links++;
   return true;

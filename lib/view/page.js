@@ -158,7 +158,7 @@ class Pane {
   }
 
   drawLink(l) {
-    const chosen = this.chosen >= 0 ? l.from === this.chosen || l.to === this.chosen : l.value === this.value;
+    const chosen = this.chosen >= 0 ? l.from === this.chosen || l.to === this.chosen : l.value >= 0 && l.value === this.value;
     return draw(this.lower, 'path', { class: 'link' + (chosen ? ' chosen' : ''), d: l.path,
       'marker-end': 'url(#tip)' });
   }
@@ -166,7 +166,7 @@ class Pane {
   drawBox(b, i) {
     const [kind, ref, x, y, w, h, family, mark, lines, labels] = b;
     const box = kind === NODE || kind === GROUP, bar = lines.length > 1 ? 23 : h;
-    const chosen = i === this.chosen || (this.value >= 0 && box === false && ref === this.value);
+    const chosen = i === this.chosen || (this.value >= 0 && !box && ref === this.value);
     const g = draw(this.upper, 'g', { class: `box k${kind} f${family}${mark >= 0 ? ' m' + mark : ''}` +
       `${chosen ? ' chosen' : ''}${this.note(kind, ref)}`, transform: `translate(${x} ${y})`, 'data-box': i });
     if (kind === GROUP) draw(g, 'rect', { class: 'body', x: 4, y: 4, width: w, height: h, rx: 4 });
@@ -444,7 +444,7 @@ function summary(pane) {
   m.families.forEach((name, i) => {
     if (used.has(i)) legend.append(make('div', {}, make('span', { class: 'swatch', style: `background: var(--f${i})` }), name));
   });
-  section('colours', legend);
+  if (used.size) section('colours', legend);
   section('keys', table([['/', 'search'], ['+ - 0 Home', 'zoom, fit all, top'], ['arrows', 'move; from a node: to its neighbours'],
     ['Enter', 'open a subgraph, function or folder'], ['Backspace', 'back to what contains it'],
     ['f', 'next finding'], ['t', 'light or dark'], ['Esc', 'no selection'], ['wheel', 'move; with Ctrl: zoom']]));

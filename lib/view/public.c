@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views of models (onnxsurg/view.h). */
 #include "base/diag.h"
+#include "base/os/locale.h"
 #include "view/view.h"
 
 static bool valid(const surg_view_options *o, const surg_model *m) {
@@ -30,8 +31,19 @@ static void write(surg__view *v, surg__buf *b) {
   }
 }
 
+/* Draws the model and writes it. */
+static void draw(surg__view *v, surg__buf *b) {
+  /* Of an invalid model some types stay unknown. */
+  const surg_status inferred = surg_model_infer(v->m);
+  const bool ends =
+      inferred == SURG_ENOMEM || inferred == SURG_ELIMIT || inferred == SURG_ECANCELLED;
+  if (ends) v->status = inferred;
+  if (!ends && surg__view_scenes(v)) write(v, b);
+}
+
 surg_status surg_view(surg_model *model, const surg_view_options *options, char **text, size_t *n) {
   surg__view v = {.m = model};
+  surg__os_locale plain;
   surg__buf b;
   if (text) *text = NULL;
   if (n) *n = 0;
@@ -40,16 +52,12 @@ surg_status surg_view(surg_model *model, const surg_view_options *options, char 
   if (!valid(&v.o, model)) return SURG_EUSAGE;
   if (surg_model_status(model) != SURG_OK) return surg_model_status(model);
   v.ctx = surg_model_context(model);
+  if (!surg__os_locale_begin(&plain)) return surg__oom(v.ctx, surg_model_path(model));
   if (!v.o.title) v.o.title = surg_model_path(model);
   v.judgement.size = sizeof v.judgement;
   surg__arena_init(&v.arena, v.ctx);
   surg__buf_init(&b, v.ctx);
-  /* Of an invalid model some types stay unknown. */
-  const surg_status inferred = surg_model_infer(model);
-  const bool ends =
-      inferred == SURG_ENOMEM || inferred == SURG_ELIMIT || inferred == SURG_ECANCELLED;
-  if (ends) v.status = inferred;
-  if (!ends && surg__view_scenes(&v)) write(&v, &b);
+  draw(&v, &b);
   if (v.status == SURG_OK) {
     const size_t length = b.n;
     v.status = surg__buf_give(&b, text); /* which frees it on failure */
@@ -59,6 +67,7 @@ surg_status surg_view(surg_model *model, const surg_view_options *options, char 
   }
   surg__vec_free(v.ctx, &v.scenes);
   surg__arena_free(&v.arena);
+  surg__os_locale_end(&plain);
   if (v.status == SURG_ENOMEM || v.status == SURG_ELIMIT)
     return surg__oom(v.ctx, surg_model_path(model));
   return v.status;

@@ -164,13 +164,20 @@ static bool add_inners(surg__view *v, uint32_t parent, surg__box *b) {
   return v->status == SURG_OK;
 }
 
+/* Whether Graphviz is asked: not for large graphs, and not where links leave a box at several
+ * points, which it does not know. */
+static bool suits_dot(const surg__view *v, const surg__scene *s) {
+  if (v->o.layout != SURG_VIEW_LAYOUT_AUTO) return v->o.layout == SURG_VIEW_LAYOUT_DOT;
+  for (size_t i = 0; i < s->lay.n; i++)
+    if (s->boxes[i].n_labels > 1) return false;
+  return s->lay.n <= VIEW_MOST_DOT;
+}
+
 static bool lay_out(surg__view *v, surg__scene *s) {
   s->lay.arena = &v->arena;
   if (v->o.form == SURG_VIEW_DOT) return surg__view_label(v, s); /* Graphviz cuts no links */
   if (!surg__lay_layers(&s->lay) || !surg__view_label(v, s)) return false;
-  const bool wanted = v->o.layout == SURG_VIEW_LAYOUT_DOT ||
-                      (v->o.layout == SURG_VIEW_LAYOUT_AUTO && s->lay.n <= VIEW_MOST_DOT);
-  const surg_status status = wanted ? surg__view_graphviz(v, s) : SURG_ENOTFOUND;
+  const surg_status status = suits_dot(v, s) ? surg__view_graphviz(v, s) : SURG_ENOTFOUND;
   if (status == SURG_OK) return true;
   if (v->status != SURG_OK) return false;
   if (v->o.layout == SURG_VIEW_LAYOUT_DOT) {

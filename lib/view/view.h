@@ -10,7 +10,7 @@
 #include "base/base.h"
 #include "view/layout.h"
 
-#define VIEW_MOST_NODES 5000u /* nodes of a page, if the caller sets no limit */
+#define VIEW_MOST_NODES 10000u/* nodes of a page, if the caller sets no limit */
 #define VIEW_MOST_FLAT 2500u  /* nodes of a graph that is not folded */
 #define VIEW_MOST_FOLDED 400u /* boxes of a folded graph; more become ranges of nodes */
 #define VIEW_MOST_DOT 400u    /* boxes up to which Graphviz is used unless it is requested */

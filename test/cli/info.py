@@ -9,7 +9,7 @@ from common import Case
 
 class Info(Case):
     def test_pages_fit_a_terminal(self):
-        for args in ((), ('--top', '5'), ('--values',)):
+        for args in ((), ('--top', '5'), ('--values',), ('--weights',), ('--by-module',), ('--table',)):
             for line in self.ok('info', *args, str(common.EXAMPLE)).decode().splitlines():
                 self.assertLessEqual(len(line), 80, line)
 
@@ -47,6 +47,18 @@ class Info(Case):
         self.assertEqual(sum(w['bytes'] for w in j['weights'].values()), j['weight_bytes'])
         self.assertEqual(sum(g['nodes'] for g in j['graphs']), j['nodes'])
         self.assertEqual(sum(j['ops'].values()), j['nodes'])
+
+    def test_tables(self):
+        j = json.loads(self.ok('info', '--json', '--weights', '--by-module', 'in.onnx'))
+        self.assertEqual([m['name'] for m in j['modules']], [''])
+        self.assertEqual((j['modules'][0]['flops'], j['modules'][0]['parameters']), (j['flops'], 1024))
+        big = j['tensors'][0]
+        self.assertEqual((big['name'], big['low'], big['high'], big['mean']), ('big', 0, 1023, 511.5))
+        self.assertEqual((big['read'], big['zeros'], sum(big['histogram'])), (1024, 1, 1024))
+        self.assertLess(max(big['histogram']) - min(big['histogram']), 3)
+        self.bad(2, r'--by-module expects', 'info', '--by-module=0', 'in.onnx')
+        self.bad(2, r'--table prints', 'info', '--table', '--weights', 'in.onnx')
+        self.bad(2, r'--markdown prints', 'info', '--markdown', '--nodes', 'in.onnx')
 
     def test_wrong(self):
         self.bad(2, r'info expects a model', 'info')

@@ -207,8 +207,8 @@ class View(Case):
         for name, boxes in (('folders', 40), ('plain', 50)):
             m = self.page(name + '.onnxtxt')
             self.assertEqual(len([b for b in m['scenes'][0]['b'] if b[0] == 4]), boxes)
-            self.assertLessEqual(len(m['nodes']), 5000)
-            self.assertGreater(len(m['nodes']), 2000)
+            self.assertLessEqual(len(m['nodes']), 10000)
+            self.assertGreater(len(m['nodes']), 5000)
             self.assertLess(len(self.read('page.html')), 4 << 20)
             self.check_picture(self.svg(name + '.onnxtxt'), name)
         self.assertLessEqual(len(self.page('--limit', '100', 'plain.onnxtxt')['nodes']), 100)

@@ -40,7 +40,7 @@ EDGES = {
     'split': 'base ir run',
     'sym': 'ir',
     'target': 'base check infer ir measure schema',
-    'view': 'base schema',
+    'view': 'base ir schema',
     'weights': 'base io run',
 }
 

@@ -8,13 +8,19 @@
 #include "node_row.h"
 
 static const char help[] =
-    "usage: onnxsurg info [--top N] [--nodes] [--values] [--dim NAME=SIZE]...\n"
-    "                     [--target T] [--json] IN...\n"
+    "usage: onnxsurg info [--top N] [--by-module[=N]] [--weights] [--nodes]\n"
+    "                     [--values] [--dim NAME=SIZE]... [--target T] [--json] IN...\n"
+    "       onnxsurg info --table|--markdown IN...\n"
     "Prints what a model contains and needs: versions and the oldest possible ones,\n"
-    "inputs, outputs, operators, weights, operations, memory. Does not read weights;\n"
-    "their files may be missing.\n"
+    "inputs, outputs, operators, weights, operations, memory. Reads weights only with\n"
+    "--weights; their files may be missing.\n"
     "\n"
     "  --top N            list the N most expensive nodes\n"
+    "  --by-module[=N]    cost, parameters and nodes by folder of the names of nodes\n"
+    "                     (`/encoder/layer.0/Add`), down to N levels (2)\n"
+    "  --weights          range and histogram of each weight\n"
+    "  --table            one line per model\n"
+    "  --markdown         the tables (models, folders, weights) as Markdown\n"
     "  --nodes            list every node, as `onnxsurg nodes` does\n"
     "  --values           list every value with its type and shape\n"
     "  --dim NAME=SIZE    value of a symbol of the inputs: N=4, N=1..64, H%32\n"
@@ -26,15 +32,30 @@ static const char help[] =
 
 typedef struct request {
   cli_common common;
-  size_t top;
-  bool values, nodes;
+  info_more more;
+  bool values, nodes, table;
+  bool symbolic;    /* a model of the table has symbolic sizes */
+  cli_table models; /* with --table */
   const char *dims[MOST_DIMS];
   size_t dim_count;
   const char *target_name;
   surg_target *target;
 } request;
 
-enum { OPT_TOP = OPT_OWN, OPT_VALUES, OPT_NODES, OPT_DIM, OPT_TARGET };
+enum {
+  OPT_TOP = OPT_OWN,
+  OPT_VALUES,
+  OPT_NODES,
+  OPT_DIM,
+  OPT_TARGET,
+  OPT_MODULES,
+  OPT_WEIGHTS,
+  OPT_TABLE,
+  OPT_MARKDOWN
+};
+
+#define MODULE_LEVELS 2u
+#define MODULE_LEVELS_MOST 64u
 
 static surg_status assume(surg_model *m, const request *r) {
   surg_status s = SURG_OK;
@@ -50,8 +71,58 @@ static surg_status gather(info_facts *f) {
   return s == SURG_OK && !cli_stats_of(f->m, &f->stats) ? SURG_ENOMEM : s;
 }
 
-/* Summarizes one model. `title`: print its name first. */
-static int inform(surg_context *ctx, const request *r, const char *path, bool title) {
+/* Prints the tables about one model that were asked for. */
+static surg_status print_tables(const info_facts *f, const request *r) {
+  const info_more *more = &r->more;
+  surg_status s = SURG_OK;
+  if (more->modules) {
+    putchar('\n');
+    s = info_print_modules(f, more->modules, more->markdown);
+  }
+  if (more->weights && s == SURG_OK) {
+    putchar('\n');
+    info_print_weights(f, more->markdown);
+  }
+  return s;
+}
+
+static void put_title(const char *path, const char *before) {
+  fputs(before, stdout);
+  cli_put(stdout, path);
+  putchar('\n');
+}
+
+/* Prints the facts in the form that was asked for. `title`: print the name of the model first. */
+static surg_status print(info_facts *f, request *r, bool title) {
+  const bool own_tables = r->more.modules || r->more.weights;
+  if (r->common.json) {
+    info_print_json(f, &r->more, title);
+    return SURG_OK;
+  }
+  if (r->table) {
+    info_table_add(&r->models, f);
+    r->symbolic |= info_is_symbolic(f);
+    return SURG_OK;
+  }
+  if (r->more.markdown) {
+    put_title(f->path, "## ");
+    const surg_status s = own_tables ? print_tables(f, r) : SURG_OK;
+    putchar('\n');
+    return s;
+  }
+  if (title) put_title(f->path, "");
+  info_print_text(f, r->more.top, r->values);
+  const surg_status s = print_tables(f, r);
+  if (r->nodes) {
+    putchar('\n');
+    (void)node_table_print(f->ctx, f->m, NULL, 0);
+  }
+  if (title) putchar('\n');
+  return s;
+}
+
+/* Summarizes one model. */
+static int inform(surg_context *ctx, request *r, const char *path, bool title) {
   info_facts f = {.ctx = ctx, .path = path, .target = r->target};
   surg__stat st;
   surg_context_clear_error(ctx);
@@ -62,22 +133,10 @@ static int inform(surg_context *ctx, const request *r, const char *path, bool ti
   if (surg__os_stat(path, &st) == 0 && st.regular) f.bytes = st.size;
   if (s == SURG_OK) s = assume(f.m, r);
   if (s == SURG_OK) s = gather(&f);
-  if (s == SURG_OK && r->common.json) {
-    info_print_json(&f, r->top, title);
-  } else if (s == SURG_OK) {
-    if (title) {
-      cli_put(stdout, path);
-      putchar('\n');
-    }
-    info_print_text(&f, r->top, r->values);
-    if (r->nodes) {
-      putchar('\n');
-      (void)node_table_print(ctx, f.m, NULL, 0);
-    }
-    if (title) putchar('\n');
-  } else if (!surg_context_error(ctx)) {
+  if (s == SURG_OK)
+    s = print(&f, r, title);
+  else if (!surg_context_error(ctx))
     cli_no_memory();
-  }
   if (s == SURG_OK && cli_out_of_memory(ctx)) s = SURG_ENOMEM;
   cli_stats_free(&f.stats);
   surg_info_free(f.info);
@@ -92,7 +151,7 @@ static int take(void *user, int o, char *arg) {
     case OPT_TOP:
       if (!cli_number(arg, &n) || !n || n > SIZE_MAX)
         return cli_usage("--top expects the number of nodes to list");
-      r->top = (size_t)n;
+      r->more.top = (size_t)n;
       return EXIT_DONE;
     case OPT_VALUES:
       r->values = true;
@@ -102,6 +161,21 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_TARGET:
       r->target_name = arg;
+      return EXIT_DONE;
+    case OPT_MODULES:
+      n = MODULE_LEVELS;
+      if (arg && (!cli_number(arg, &n) || !n || n > MODULE_LEVELS_MOST))
+        return cli_usage("--by-module expects a number of levels, 1 to %u", MODULE_LEVELS_MOST);
+      r->more.modules = (size_t)n;
+      return EXIT_DONE;
+    case OPT_WEIGHTS:
+      r->more.weights = true;
+      return EXIT_DONE;
+    case OPT_TABLE:
+      r->table = true;
+      return EXIT_DONE;
+    case OPT_MARKDOWN:
+      r->more.markdown = true;
       return EXIT_DONE;
     default: /* OPT_DIM */
       if (r->dim_count == MOST_DIMS) return cli_usage("--dim may be given %u times", MOST_DIMS);
@@ -116,19 +190,34 @@ int cmd_info(int argc, char **argv) {
                                           {"nodes", no_argument, NULL, OPT_NODES},
                                           {"dim", required_argument, NULL, OPT_DIM},
                                           {"target", required_argument, NULL, OPT_TARGET},
+                                          {"by-module", optional_argument, NULL, OPT_MODULES},
+                                          {"weights", no_argument, NULL, OPT_WEIGHTS},
+                                          {"table", no_argument, NULL, OPT_TABLE},
+                                          {"markdown", no_argument, NULL, OPT_MARKDOWN},
                                           CLI_COMMON_OPTIONS,
                                           {0}};
-  request r = {.top = 0};
+  request r = {.values = false};
   int code;
   const cli_command command = {options, NULL, help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (optind == argc) return cli_usage("info expects a model: `onnxsurg info IN`");
+  const bool tables = r.more.modules || r.more.weights;
+  if (r.more.markdown && (r.values || r.nodes || r.more.top))
+    return cli_usage("--markdown prints the table of models, --by-module and --weights");
+  if (r.table && (tables || r.values || r.nodes || r.more.top))
+    return cli_usage("--table prints one line per model, and nothing else");
+  if (r.more.markdown && !tables) r.table = true;
+  if (r.table) info_table_start(&r.models, r.more.markdown);
   surg_context *ctx = cli_context(&r.common);
   if (!ctx) return EXIT_LIMIT;
   if (r.target_name) r.target = cli_target(ctx, r.target_name, &code);
   for (int i = optind; i < argc && (r.target || !r.target_name); i++) {
     int c = inform(ctx, &r, argv[i], argc - optind > 1);
     if (c > code) code = c;
+  }
+  if (r.table && !r.common.json) {
+    cli_table_print(&r.models);
+    if (r.symbolic) puts("\n*: with 1 for each symbol of a dimension (--dim NAME=SIZE)");
   }
   surg_target_free(r.target);
   surg_context_free(ctx);

@@ -24,7 +24,7 @@ static const char help[] =
     "                    node that calls a function or has one subgraph\n"
     "  --fold            fold nodes by the folders of their names, also in small\n"
     "                    graphs; graphs of more than 2500 nodes always are\n"
-    "  --limit N         most nodes of the page (5000)\n"
+    "  --limit N         most nodes of the page (10000)\n"
     "  --layout L        auto, own or dot: dot is Graphviz; auto uses it for graphs\n"
     "                    of up to 400 nodes where it is installed\n"
     "  --no-weights      do not read weights: no statistics\n";
