@@ -7,8 +7,8 @@
 
 #define TABLE_COLUMNS 12u
 
-/* A table, initialized with titles; a title that starts with '>' is of a column of numbers, which is
- * aligned at the right. */
+/* A table, initialized with titles; a title that starts with '>' is that of a column of numbers,
+ * which is aligned at the right. */
 typedef struct cli_table {
   bool markdown;
   const char *titles[TABLE_COLUMNS]; /* NULL after the last one */
