@@ -13,9 +13,11 @@
 
 #define ROUNDS 8u /* most rounds over all cures; each must leave fewer objections */
 #define AHEAD_NODES \
-  200000u           /* nodes that look-ahead searches may try beyond those the main search tries */
-#define WRAPS 64u   /* most combinations of operator and types for which casts are tried */
-#define OUTPUTS 64u /* most outputs that get a node at once */
+  200000u         /* nodes that look-ahead searches may try beyond those the main search tries */
+#define WRAPS 64u /* most combinations of operator and types for which casts are tried */
+#define CANDIDATES 32u       /* most rules of one operator and group */
+#define SETTLE ",fold,prune" /* after a rule that may leave nodes of constants */
+#define OUTPUTS 64u          /* most outputs that get a node at once */
 #define AHEAD                                                                            \
   2u             /* nesting of look-ahead searches: sizes, an operator, the cures of its \
                   * replacement */
@@ -128,9 +130,10 @@ static surg_model *try_on(surg__repair *r, const char *text, surg__consent given
   return NULL;
 }
 
-/* Records a cure that requires more consent, once. */
+/* Records a cure that requires more consent, once; not if it is one recorded before, and `fold`. */
 static void would_help(surg__repair *r, const char *text, surg__consent needed) {
-  const size_t n = strlen(text);
+  const char *settled = strstr(text, SETTLE);
+  const size_t n = settled && !settled[sizeof SETTLE - 1] ? (size_t)(settled - text) : strlen(text);
   r->wanted = both(r->wanted, needed);
   for (size_t i = 0; i + n <= r->refused.n; i++)
     if (!memcmp(r->refused.p + i, text, n)) return;
@@ -310,12 +313,89 @@ static void note_form(void *user, const surg__objection *o) {
   if (o->verdict == SURG__ILLEGAL && o->node && form) add_op(user, o->node);
 }
 
-/* Tries each rewrite rule of the groups `forms` and `substitute` that starts from a rejected
+/* The rules of a group that start from one operator. */
+typedef struct candidates {
+  const surg_rule *items[CANDIDATES];
+  size_t n;
+} candidates;
+
+static bool starts_from(const surg_rule *rule, const surg_rule *other) {
+  return !strcmp(surg_rule_op_type(rule), surg_rule_op_type(other)) &&
+         !strcmp(surg_rule_domain(rule), surg_rule_domain(other));
+}
+
+/* The rules of the group from index `first` on that start from the operator of that rule. None: the
+ * rule is of another group, its operator is not in `ops`, or an earlier rule starts from it. */
+static candidates candidates_of(surg_context *ctx, size_t first, const char *group,
+                                const surg__buf *ops) {
+  candidates c = {.n = 0};
+  char op[256];
+  const surg_rule *rule = surg_context_rule(ctx, first);
+  const char *domain = surg_rule_domain(rule);
+  snprintf(op, sizeof op, "%s%s%s", domain, domain[0] ? "." : "", surg_rule_op_type(rule));
+  if (strcmp(surg_rule_group(rule), group) != 0 || !has_word(ops, op)) return c;
+  for (size_t i = 0; i < surg_context_rule_count(ctx) && c.n < CANDIDATES; i++) {
+    const surg_rule *other = surg_context_rule(ctx, i);
+    if (strcmp(surg_rule_group(other), group) != 0 || !starts_from(rule, other)) continue;
+    if (i < first) return (candidates){.n = 0};
+    c.items[c.n++] = other;
+  }
+  return c;
+}
+
+/* Of the rules that may be applied and leave fewer objections, the one that needs the least
+ * consent; of these the one that leaves the fewest, the first of equal ones. NULL: none. */
+static const surg_rule *best_rule(surg__repair *r, const candidates *c,
+                                  const surg__repair_counts *now) {
+  const surg_rule *best = NULL;
+  size_t least = now->all;
+  surg__consent worst = r->given;
+  char text[200];
+  for (size_t i = 0; i < c->n; i++) {
+    surg__repair_counts after;
+    surg__consent needed = {SURG_EXACT, false};
+    snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(c->items[i]));
+    surg_model *copy = try_on(r, text, r->given, &after, &needed);
+    const bool helps = copy && after.all < now->all &&
+                       (!r->is_strict || after.unknown <= now->unknown) &&
+                       surg__repair_covers(worst, needed);
+    if (helps && (after.all < least || !surg__repair_covers(needed, worst))) {
+      least = after.all;
+      worst = needed;
+      best = c->items[i];
+    }
+    if (copy) surg_model_free(copy);
+  }
+  return best;
+}
+
+/* Applies the best of these rules while one leaves fewer objections. If none does, each is tried by
+ * cure(), which records those that need more consent; with `settle`, followed by `fold`, since a
+ * rule may leave nodes whose inputs are all constant. */
+static bool cure_candidates(surg__repair *r, const candidates *c, surg__repair_counts *now,
+                            bool settle) {
+  char text[200];
+  bool any = false;
+  for (size_t k = 0; k < c->n && c->n > 1 && now->all; k++) {
+    const surg_rule *best = best_rule(r, c, now);
+    snprintf(text, sizeof text, "rewrite{rule=%s}", best ? surg_rule_name(best) : "");
+    if (!best || !cure(r, text, now)) break;
+    any = true;
+  }
+  if (any || (!settle && c->n > 1 && r->given.most == SURG_LOSSY)) return any;
+  for (size_t i = 0; i < c->n && now->all; i++) {
+    snprintf(text, sizeof text, "rewrite{rule=%s}%s", surg_rule_name(c->items[i]),
+             settle ? SETTLE : "");
+    any |= cure(r, text, now);
+  }
+  return any;
+}
+
+/* Tries the rewrite rules of the groups `forms` and `substitute` that start from a rejected
  * operator. One rule at a time, since a whole group would also change supported nodes. `all`: also
  * for operators that are unsupported in every form. */
 static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   surg__buf ops;
-  char text[200], op[256];
   bool any = false;
   surg__buf_init(&ops, r->ctx);
   surg__target_model(r->t, r->m, all ? note_any : note_form, &ops);
@@ -324,13 +404,9 @@ static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
    * first (no new unknown objections), then leniently. */
   for (size_t i = 0; now->all && i < 4 * n; i++) {
     r->is_strict = i < 2 * n;
-    const surg_rule *rule = surg_context_rule(r->ctx, i % n);
-    const char *group = surg_rule_group(rule), *domain = surg_rule_domain(rule);
-    snprintf(op, sizeof op, "%s%s%s", domain, domain[0] ? "." : "", surg_rule_op_type(rule));
-    if (strcmp(group, i % (2 * n) < n ? "forms" : "substitute") != 0 || !has_word(&ops, op))
-      continue;
-    snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(rule));
-    any |= cure(r, text, now);
+    const candidates c =
+        candidates_of(r->ctx, i % n, i % (2 * n) < n ? "forms" : "substitute", &ops);
+    if (c.n) any |= cure_candidates(r, &c, now, all && !r->is_strict);
   }
   r->is_strict = false;
   surg__buf_free(&ops);
@@ -596,7 +672,7 @@ static surg_status search(surg__repair *r, surg__repair_counts *after) {
   for (unsigned i = 0; i < ROUNDS && after->all; i++) {
     if (round_of(r, after)) continue;
     if (r->depth && !r->is_wider) break;
-    if (cure_ops(r, after, true) || cure_forms(r, after, true) || cure_opset_ahead(r, after) ||
+    if (cure_forms(r, after, true) || cure_ops(r, after, true) || cure_opset_ahead(r, after) ||
         cure_interface(r, after) || cure_sizes(r, after, false))
       continue;
     /* Last resort, after all cheaper cures, so that they are responsible for fewer changes. */

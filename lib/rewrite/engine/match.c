@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/counted.h"
+#include "ir/ir.h" /* for surg__node_early alone */
 #include "rewrite/lang/rule.h"
 
 /* State of a search over the input orders of commutative nodes. Bit i refers to the i-th
@@ -559,6 +560,14 @@ static bool fails_again(const failed *before, uint32_t n, uint32_t swapped) {
   return false;
 }
 
+/* The opset whose operators the pattern describes: that of the graph. An operator used before the
+ * opset that adds it (runtimes fuse LayerNormalization in models of opset 12) has the meaning of
+ * its first version; emissions are still for the opset of the graph. */
+static int64_t meant_opset(const surg_rule *r, const surg_node *n, const surg_graph *g) {
+  const int64_t opset = surg_graph_opset(g, "");
+  return r->match.n == 1 && surg__node_early(n) ? surg_schema_since(surg_node_schema(n)) : opset;
+}
+
 bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
   const surg_rule *r = m->rule;
   if (!surg__rule_read(r)) {
@@ -571,7 +580,7 @@ bool surg__match_at(surg__match *m, surg_node *n, int64_t opset) {
   m->g = surg_node_graph(n);
   m->m = surg_graph_model(m->g);
   m->opset = opset;
-  const int64_t import = surg_graph_opset(m->g, "");
+  const int64_t import = meant_opset(r, n, m->g);
   if (import < r->match.lo || import > r->match.hi) {
     m->why_stmt = -1;
     m->why = "the pattern is for other opsets";

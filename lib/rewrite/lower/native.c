@@ -61,6 +61,7 @@ static const surg__native *const tables[] = {
     surg__natives_slice,
     surg__natives_many,
     surg__natives_labels,
+    surg__natives_rounds,
     surg__natives_trees,
     surg__natives_tabular,
 };

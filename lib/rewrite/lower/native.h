@@ -39,6 +39,7 @@ extern const surg__native surg__natives_plain[];
 extern const surg__native surg__natives_slice[];
 extern const surg__native surg__natives_many[];
 extern const surg__native surg__natives_labels[];
+extern const surg__native surg__natives_rounds[];
 extern const surg__native surg__natives_trees[];
 extern const surg__native surg__natives_tabular[];
 

@@ -23,7 +23,22 @@ static surg__built columns_hit(surg__builder *b, surg__built w, int64_t n, int d
   return surg__built_binary(b, "Add", hit[0], hit[1]);
 }
 
-/* Repeats each index n times along a new last axis. Uses a matrix product, which
+/* The same without comparisons, for floats: 1 less the distance to the index, or 0. */
+static surg__built columns_near(surg__builder *b, surg__built w, int64_t n) {
+  surg__built hit[2] = {{0}};
+  double *at = surg__arena_array(b->m->arena, (size_t)n, sizeof *at);
+  if (!at) b->status = SURG_ENOMEM;
+  for (int end = 0; end < 2 && at; end++) {
+    for (int64_t i = 0; i < n; i++) at[i] = (double)(end ? i - n : i);
+    surg__built far = surg__built_numbers(b, SURG_FLOAT, &n, 1, at);
+    far = surg__built_unary(b, "Abs", surg__built_binary(b, "Sub", w, far));
+    far = surg__built_number(b, "Add", surg__built_unary(b, "Neg", far), 1);
+    hit[end] = surg__built_unary(b, "Relu", far);
+  }
+  return surg__built_binary(b, "Add", hit[0], hit[1]);
+}
+
+/* Repeats each index n times along a new last axis, as floats. Uses a matrix product, which
  * these runtimes support. */
 static surg__built indices_repeated(surg__builder *b, surg__built i, int64_t n, bool flat) {
   const surg__bdim row[2] = {surg__bdim_fixed(1), surg__bdim_fixed(n)};
@@ -32,8 +47,7 @@ static surg__built indices_repeated(surg__builder *b, surg__built i, int64_t n, 
   for (uint32_t k = 0; k < i.rank; k++) all = surg__bdim_mul(b, all, i.d[k]);
   const surg__bdim column[2] = {all, surg__bdim_fixed(1)};
   u = flat ? surg__built_reshape(b, u, column, 2) : surg__built_unsqueeze(b, u, i.rank);
-  return surg__built_cast(b, surg__built_matmul(b, u, surg__built_fill(b, SURG_FLOAT, 1, row, 2)),
-                       SURG_INT64);
+  return surg__built_matmul(b, u, surg__built_fill(b, SURG_FLOAT, 1, row, 2));
 }
 
 static bool all_filled(const surg__built *x) {
@@ -42,8 +56,8 @@ static bool all_filled(const surg__built *x) {
   return true;
 }
 
-/* y = Gather (t, i) with axis 0. */
-static surg_status gather_product(surg__builder *b) {
+/* y = Gather (t, i) with axis 0; `near`: without comparisons. */
+static surg_status gather_by(surg__builder *b, bool near) {
   surg__built t, i, y;
   if (!surg__b_attrs_known(b) || !surg__built_get(b, "t", &t) || !surg__built_get(b, "i", &i) ||
       !surg__built_get(b, "y", &y) || surg__b_bad(b, t.rank < 1, "t: expected rank 1 or more") ||
@@ -58,8 +72,10 @@ static surg_status gather_product(surg__builder *b) {
                            !surg__built_static(&i) || !all_filled(&t) || !all_filled(&i)),
                   "sizes are unknown or may be 0"))
     return SURG_EUNSUPPORTED;
+  const surg__built w = indices_repeated(b, i, t.d[0].n, flat);
   const surg__built hit =
-      columns_hit(b, indices_repeated(b, i, t.d[0].n, flat), t.d[0].n, t.dtype);
+      near ? columns_near(b, w, t.d[0].n)
+           : columns_hit(b, surg__built_cast(b, w, SURG_INT64), t.d[0].n, t.dtype);
   if (flat) {
     surg__bdim d[2] = {t.d[0], surg__bdim_fixed(1)};
     for (uint32_t k = 1; k < t.rank; k++) d[1] = surg__bdim_mul(b, d[1], t.d[k]);
@@ -69,6 +85,14 @@ static surg_status gather_product(surg__builder *b) {
   if (flat) out = surg__built_reshape(b, out, y.d, y.rank);
   surg__built_result(b, "y", out);
   return b->status;
+}
+
+static surg_status gather_product(surg__builder *b) {
+  return gather_by(b, false);
+}
+
+static surg_status gather_near(surg__builder *b) {
+  return gather_by(b, true);
 }
 
 /* y = OneHot (i, depth, [0, 1]); other axes than the last need a Transpose. */
@@ -91,7 +115,8 @@ static surg_status one_hot_plain(surg__builder *b) {
   if (surg__b_bad(b, axis < 0, "the axis is out of range") ||
       surg__b_bad(b, axis > i.rank, "the axis is out of range"))
     return SURG_EUNSUPPORTED;
-  surg__built out = columns_hit(b, indices_repeated(b, i, n.value, false), n.value, y.dtype);
+  surg__built out = columns_hit(
+      b, surg__built_cast(b, indices_repeated(b, i, n.value, false), SURG_INT64), n.value, y.dtype);
   for (uint32_t k = 0; k <= i.rank; k++)
     perm[k] = k < axis ? k : k == axis ? (int64_t)i.rank : (int64_t)k - 1;
   if (axis < i.rank) out = surg__built_transpose(b, out, perm);
@@ -240,6 +265,7 @@ static surg_status scatter_pieces(surg__builder *b) {
 
 const surg__native surg__natives_plain[] = {
     {"expand_runs", expand_runs, "Expand along one axis of two at a time"},
+    {"gather_near", gather_near, "the same without comparisons"},
     {"gather_product", gather_product, "Gather of rows as a product with the table"},
     {"one_hot_plain", one_hot_plain, "OneHot of 0 and 1 by comparisons"},
     {"scatter_pieces", scatter_pieces, "ScatterND to known places by Slice and Concat"},
