@@ -190,4 +190,5 @@ def main():
     sys.exit(any(s.torn for s in scenes))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -535,5 +535,45 @@ def data_files():
         make([plus()], [tensor("w", STRING, [2], None, good)]), out, put("w.bin"))
 
 
-for group in (wire, depth, structure, scopes, functions, tensors, sparse, attributes, bombs, data_files):
+# Bits of an element of each type, and the opset from which operators accept it.
+BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64, 14: 64,
+        15: 128, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8}
+
+
+def payloads():
+    """Each element type with its bytes, one byte less and one more."""
+    for dtype, bits in BITS.items():
+        size = 8 * bits // 8
+        for change, what in ((0, "its bytes"), (-1, "one byte less"), (1, "one byte more")):
+            body = tensor("w", dtype, [8], bytes(size + change))
+            g = graph([node("Identity", ["w"], ["y"])], [body], [], [value("y", dtype, [8])])
+            add(f"payload-{dtype}{change:+d}", f"element type {dtype} with {what}",
+                model(g, ir=12, opsets=[("", 24)]),
+                OK if not change else refuse(1, r'initializer\[0\] "w"'))
+
+
+# Operators with the number of inputs that they require and accept at opset 17.
+ARITY = {"Abs": (1, 1), "Add": (2, 2), "And": (2, 2), "ArgMax": (1, 1), "AveragePool": (1, 1),
+         "BatchNormalization": (5, 5), "Cast": (1, 1), "Clip": (1, 3), "Compress": (2, 2),
+         "Conv": (2, 3), "ConvTranspose": (2, 3), "CumSum": (2, 2), "DequantizeLinear": (2, 3),
+         "Expand": (2, 2), "Flatten": (1, 1), "Gather": (2, 2), "GatherElements": (2, 2),
+         "GatherND": (2, 2), "Gemm": (2, 3), "GlobalAveragePool": (1, 1), "GRU": (3, 6),
+         "LSTM": (3, 8), "LayerNormalization": (2, 3), "MatMul": (2, 2), "MaxPool": (1, 1),
+         "NonMaxSuppression": (2, 5), "OneHot": (3, 3), "Pad": (2, 3), "QuantizeLinear": (2, 3),
+         "Range": (3, 3), "ReduceSum": (1, 2), "Reshape": (2, 2), "Resize": (1, 4), "RNN": (3, 6),
+         "RoiAlign": (3, 3), "ScatterElements": (3, 3), "ScatterND": (3, 3), "Shape": (1, 1),
+         "Slice": (3, 5), "Softmax": (1, 1), "Split": (1, 2), "Squeeze": (1, 2), "Tile": (2, 2),
+         "TopK": (2, 2), "Transpose": (1, 1), "Unsqueeze": (2, 2), "Where": (3, 3)}
+
+
+def arities():
+    """Each operator without inputs, with one less than it requires, and with one more than it accepts."""
+    for op, (least, most) in ARITY.items():
+        for n in sorted({0, least - 1, most + 1}):
+            add(f"arity-{op}-{n}", f"{op} with {n} inputs", make([node(op, ["x"] * n, ["y"])]),
+                refuse(1, r"node\[0\].*input"))
+
+
+for group in (wire, depth, structure, scopes, functions, tensors, sparse, attributes, bombs, data_files,
+              payloads, arities):
     group()

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""outside.py TOOL [COUNT]: what other processes, users and disks do while the program works.
+
+COUNT rounds each (ONNXSURG_ROUNDS overrides it): two processes write one output; the model is cut
+while it is read; SIGINT and SIGTERM come while it is written. Once: a full disk, a folder without
+permission to write, standard streams whose reader has gone. The output is the old one or a whole new one,
+nothing else is left, and a failed command prints one line and ends by itself."""
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE]
+sys.dont_write_bytecode = True
+import kill
+
+MIB = 1 << 20
+
+
+class Failed(Exception):
+    pass
+
+
+def expect(condition, text):
+    if not condition:
+        raise Failed(text)
+
+
+def start(tool, args, folder, **more):
+    return subprocess.Popen([tool, *args], cwd=folder, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **more)
+
+
+def end(process):
+    error = process.communicate(timeout=60)[1].decode(errors="replace")
+    return process.returncode, error
+
+
+def inputs(folder):
+    for version in (1, 2):
+        with open(os.path.join(folder, f"{version}.onnx"), "wb") as f:
+            f.write(kill.model(version))
+
+
+def left(folder, *known):
+    names = set(os.listdir(folder)) - {"1.onnx", "2.onnx", "out.onnx", "w.data", *known}
+    expect(not names, f"left behind: {sorted(names)}")
+
+
+def two_writers(tool, folder, count):
+    """Two processes write one output, weights inside."""
+    inputs(folder)
+    for _ in range(count):
+        pair = [start(tool, [f"{v}.onnx", "out.onnx"], folder) for v in (1, 2)]
+        for process in pair:
+            code, error = end(process)
+            expect(code == 0, f"exit {code}: {error}")
+        expect(kill.read_version(folder) in (1, 2), "no whole model")
+        left(folder)
+
+
+def two_writers_of_data(tool, folder, count):
+    """Two processes write one output and one data file."""
+    inputs(folder)
+    for _ in range(count):
+        pair = [start(tool, ["--external-data", "w.data", f"{v}.onnx", "out.onnx"], folder)
+                for v in (1, 2)]
+        for process in pair:
+            code, error = end(process)
+            expect(code == 0, f"exit {code}: {error}")
+        expect(kill.read_version(folder) in (1, 2), "no whole model")
+        left(folder, *[n for n in os.listdir(folder) if n.startswith("w")])  # a name not taken
+
+
+def cut(tool, folder, count):
+    """The model is cut while it is read; it is large enough to be mapped."""
+    whole = kill.model(1) + kill.field(99, bytes(70 * MIB))
+    random.seed(1)
+    seen = {}
+    for i in range(count):
+        path = os.path.join(folder, "1.onnx")
+        with open(path, "wb") as f:
+            f.write(whole)
+        with open(os.path.join(folder, "out.onnx"), "wb") as f:
+            f.write(b"old")
+        process = start(tool, ["1.onnx", "out.onnx"], folder)
+        time.sleep(random.random() * 0.15)
+        os.truncate(path, random.choice((0, 4096, MIB, 35 * MIB)))
+        code, error = end(process)
+        seen[code] = seen.get(code, 0) + 1
+        expect(code in (0, 1, 3), f"exit {code}: {error}")
+        expect(code == 0 or error.count("\n") == 1, f"not one line: {error}")
+        with open(os.path.join(folder, "out.onnx"), "rb") as f:
+            expect((f.read(3) == b"old") == (code != 0), f"exit {code}, and the output is another")
+        left(folder)
+    return f" (exit codes: {seen})"
+
+
+def signals(tool, folder, count):
+    """SIGINT and SIGTERM while the output is written."""
+    inputs(folder)
+    random.seed(2)
+    span, met = 0.05, 0
+    subprocess.run([tool, "1.onnx", "out.onnx"], cwd=folder, check=True)
+    for i in range(count):
+        process = start(tool, [f"{i % 2 + 1}.onnx", "out.onnx"], folder)
+        time.sleep(random.random() * span)
+        process.send_signal((signal.SIGINT, signal.SIGTERM)[i // 2 % 2])
+        code, error = end(process)
+        met += code < 0
+        span *= 1.05 if code < 0 else 0.95
+        expect(code in (0, -signal.SIGINT, -signal.SIGTERM), f"exit {code}: {error}")
+        expect(kill.read_version(folder) in (1, 2), "no whole model")
+        left(folder, *[n for n in os.listdir(folder) if n.startswith(".onnxsurg-")])
+    return f" ({met} met a running program)"
+
+
+def full_disk(tool, folder, count):
+    """A file system of 1 MiB that is full."""
+    inputs(folder)
+    disk = os.path.join(folder, "disk")
+    os.mkdir(disk)
+    script = ('mount -t tmpfs -o size=1m none disk || exit 77; echo old > disk/out.onnx; '
+              '"$0" "$@" 2>error; code=$?; cat error; ls -A disk; cat disk/out.onnx; exit $code')
+    for args in (["1.onnx", "disk/out.onnx"],
+                 ["--external-data", "w.data", "1.onnx", "disk/out.onnx"]):
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", script, tool, *args], cwd=folder,
+                              capture_output=True)
+        text = done.stdout.decode()
+        if done.returncode == 77 or b"unshare" in done.stderr:
+            return " (not tested: no file system can be mounted)"
+        expect(done.returncode == 3, f"exit {done.returncode}: {text}")
+        lines = text.splitlines()
+        expect(len(lines) == 3 and "error: " in lines[0] and lines[1:] == ["out.onnx", "old"], text)
+
+
+def read_only(tool, folder, count):
+    """A folder in which no file can be created; as another user where this one may do anything."""
+    inputs(folder)
+    os.chmod(folder, 0o755)
+    target = os.path.join(folder, "locked")
+    os.mkdir(target)
+    with open(os.path.join(target, "out.onnx"), "wb") as f:
+        f.write(b"old")
+    os.chmod(target, 0o555)
+    other = {"user": 65534, "group": 65534} if os.getuid() == 0 else {}
+    try:
+        code, error = end(start(tool, ["1.onnx", "locked/out.onnx"], folder, **other))
+    except PermissionError:
+        return " (not tested: no other user can run the program)"
+    finally:
+        os.chmod(target, 0o755)
+    expect(code == 3 and error.count("\n") == 1, f"exit {code}: {error}")
+    expect(os.listdir(target) == ["out.onnx"], "more files")
+
+
+def closed_pipes(tool, folder, count):
+    """Standard output or error whose reader has gone."""
+    inputs(folder)
+    for args in (["cat", "1.onnx"], ["1.onnx", "-"], ["info", "--json", "1.onnx"],
+                 ["run", "--json", "1.onnx"], ["check", "--sarif", "1.onnx"]):
+        r, w = os.pipe()
+        os.close(r)
+        process = subprocess.Popen([tool, *args], cwd=folder, stdin=subprocess.DEVNULL, stdout=w,
+                                   stderr=subprocess.PIPE)
+        os.close(w)
+        code, error = end(process)
+        expect(code == 3 and error.count("\n") <= 1, f"{args}: exit {code}: {error}")
+    r, w = os.pipe()
+    os.close(r)
+    process = subprocess.run([tool, "missing.onnx", "out.onnx"], cwd=folder, stderr=w)
+    os.close(w)
+    expect(process.returncode == 3, f"standard error closed: exit {process.returncode}")
+
+
+SCENES = [two_writers, two_writers_of_data, cut, signals, full_disk, read_only, closed_pipes]
+
+
+def main():
+    tool = os.path.abspath(sys.argv[1])
+    count = int(os.environ.get("ONNXSURG_ROUNDS", sys.argv[2] if len(sys.argv) > 2 else 200))
+    bad = 0
+    for scene in SCENES:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                more = scene(tool, folder, count) or ""
+                print(f"{scene.__name__}: as promised{more}")
+            except Failed as e:
+                bad += 1
+                print(f"FAIL {scene.__name__}: {e}")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
