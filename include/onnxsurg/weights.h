@@ -43,12 +43,12 @@ SURG_EXPORT surg_status surg_model_save_data(surg_model *const *models, const ch
 
 /* Options of surg_weights_export and surg_weights_import. Zero fields are the defaults. */
 typedef struct surg_weights_options {
-  uint32_t size;  /* sizeof(surg_weights_options) */
-  bool skip;      /* leave out what the other side cannot have; otherwise it is an error */
-  bool compress;  /* export: deflate the members of an .npz file */
-  bool link;      /* import: tensors of at least 1024 bytes become references to the file */
-  bool cast;      /* import: convert float types to those of the model */
-  bool no_fsync;  /* export */
+  uint32_t size; /* sizeof(surg_weights_options) */
+  bool skip;     /* leave out what the other side cannot have; otherwise it is an error */
+  bool compress; /* export: deflate the members of an .npz file */
+  bool link;     /* import: tensors of at least 1024 bytes become references to the file */
+  bool cast;     /* import: convert float types to those of the model */
+  bool no_fsync; /* export */
 } surg_weights_options;
 
 /* What surg_weights_export or surg_weights_import did. */
@@ -74,6 +74,25 @@ SURG_EXPORT surg_status surg_weights_export(surg_model *m, const char *path,
 SURG_EXPORT surg_status surg_weights_import(surg_model *m, const char *path,
                                             const surg_weights_options *options,
                                             surg_weights_report *report);
+
+/* Options of surg_weights_lora. Zero fields are the defaults. */
+typedef struct surg_lora_options {
+  uint32_t size; /* sizeof(surg_lora_options) */
+  bool lift;     /* the matrices of the adapters become inputs of the model; else weights change */
+  bool skip;     /* leave out tensors that are no adapter, and adapters that fit no weight */
+  double scale;  /* factor of the products; 0: alpha / r */
+  double alpha;  /* 0: the tensor NAME.alpha of the file */
+} surg_lora_options;
+/* Adds low-rank adapters of a .safetensors or .npz file to the weights of a model: w + scale B A,
+ * for each pair NAME.lora_A and NAME.lora_B (or lora_down and lora_up). A pair belongs to the
+ * weight whose name, or whose consumer's name, has the same numbers and the most trailing words in
+ * common with NAME. Products are computed in float, of double weights in double, and rounded once
+ * to the type of the weight. On failure, reported, *model is unchanged; otherwise another handle.
+ * `report` may be NULL; its `tensors` are the weights that changed, its `skipped` the pairs without
+ * one. */
+SURG_EXPORT surg_status surg_weights_lora(surg_model **model, const char *path,
+                                          const surg_lora_options *options,
+                                          surg_weights_report *report);
 
 /* Replaces the elements of tensors of at least `threshold` bytes (0: 256) by a digest, their range
  * and their spread: initializers and attributes, no sparse tensors and no strings. The model that

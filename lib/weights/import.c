@@ -16,7 +16,6 @@ typedef struct importing {
   surg_model *m;
   surg_context *ctx;
   surg_weights_options o;
-  surg__weights_format format;
   surg__storage file;
   surg__weights all;
   surg__stored **found;            /* by weight: its tensor, or NULL */
@@ -33,18 +32,28 @@ surg_status surg__storage_read(const surg__storage *f, uint64_t off, void *out, 
 
 /* --- the file --- */
 
-static surg_status open_file(importing *x, const char *path) {
+surg_status surg__storage_open(surg_context *ctx, const char *path, surg__storage *out) {
   surg__stat st;
-  x->file = (surg__storage){.ctx = x->ctx, .path = path, .fd = -1};
-  surg__arena_init(&x->file.arena, x->ctx);
-  int e = surg__os_open_read(-1, path, &x->file.fd);
-  if (e) x->file.fd = -1;
-  if (!e) e = surg__os_stat_fd(x->file.fd, &st);
-  if (e) return surg__error(x->ctx, SURG_EIO, path, "cannot open: %s", strerror(e));
-  if (!st.regular) return surg__error(x->ctx, SURG_EIO, path, "is no regular file");
-  x->file.size = st.size;
-  return x->format == SURG__WEIGHTS_NPZ ? surg__npz_list(&x->file)
-                                        : surg__safetensors_list(&x->file);
+  const surg__weights_format format = surg__weights_format_of(ctx, path);
+  *out = (surg__storage){.fd = -1};
+  if (format == SURG__WEIGHTS_NONE) return SURG_EUSAGE;
+  *out = (surg__storage){.ctx = ctx, .path = path, .fd = -1};
+  surg__arena_init(&out->arena, ctx);
+  int e = surg__os_open_read(-1, path, &out->fd);
+  if (e) out->fd = -1;
+  if (!e) e = surg__os_stat_fd(out->fd, &st);
+  if (e) return surg__error(ctx, SURG_EIO, path, "cannot open: %s", strerror(e));
+  if (!st.regular) return surg__error(ctx, SURG_EIO, path, "is no regular file");
+  out->size = st.size;
+  return format == SURG__WEIGHTS_NPZ ? surg__npz_list(out) : surg__safetensors_list(out);
+}
+
+void surg__storage_close(surg__storage *f) {
+  if (f->fd >= 0) surg__os_close(f->fd);
+  f->fd = -1;
+  if (!f->ctx) return;
+  surg__vec_free(f->ctx, &f->all);
+  surg__arena_free(&f->arena);
 }
 
 /* The file as a data file of the model, opened on first use. */
@@ -203,7 +212,7 @@ static surg_status replace(importing *x, const surg__weight *w, const surg__stor
 }
 
 static surg_status import(importing *x, const char *path) {
-  surg_status s = open_file(x, path);
+  surg_status s = surg__storage_open(x->ctx, path, &x->file);
   if (s == SURG_OK) s = surg__weights_list(x->m, &x->all);
   if (s == SURG_OK) s = pair_all(x);
   for (size_t i = 0; s == SURG_OK && i < x->all.all.count; i++)
@@ -221,12 +230,8 @@ surg_status surg_weights_import(surg_model *m, const char *path,
   x.ctx = m->ctx;
   x.file.fd = -1;
   surg__struct_in(&x.o, sizeof x.o, options);
-  x.format = surg__weights_format_of(m->ctx, path);
-  if (x.format == SURG__WEIGHTS_NONE) return SURG_EUSAGE;
   s = import(&x, path);
-  if (x.file.fd >= 0) surg__os_close(x.file.fd);
-  surg__vec_free(x.ctx, &x.file.all);
-  if (x.file.ctx) surg__arena_free(&x.file.arena);
+  surg__storage_close(&x.file);
   surg__weights_free(&x.all);
   surg__free(x.ctx, x.found);
   if (s == SURG_OK) surg__struct_out(report, &x.r, sizeof x.r);

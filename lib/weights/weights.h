@@ -46,6 +46,10 @@ typedef struct surg__storage {
 static inline surg_status surg__storage_bad(const surg__storage *f, const char *why) {
   return surg__error(f->ctx, SURG_EINVALID, f->path, "%s", why);
 }
+/* Opens a .safetensors or .npz file and lists its tensors. The caller closes it also after a
+ * failure, which is reported. */
+surg_status surg__storage_open(surg_context *ctx, const char *path, surg__storage *out);
+void surg__storage_close(surg__storage *f);
 /* Reads a range of the file. */
 surg_status surg__storage_read(const surg__storage *f, uint64_t off, void *out, size_t n);
 /* Fill in the list of tensors (safetensors.c, zip.c). */

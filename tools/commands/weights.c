@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg weights`: writes initializers to a file of another format, or reads them from one. */
+#include <math.h>
 #include <onnxsurg/weights.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/os/program.h"
@@ -10,12 +12,19 @@ static const char help[] =
     "usage: onnxsurg weights --export FILE [OPTION]... IN\n"
     "       onnxsurg weights --export FILE --link [OPTION]... IN OUT\n"
     "       onnxsurg weights --import FILE [OPTION]... IN OUT\n"
+    "       onnxsurg weights --lora FILE [OPTION]... IN OUT\n"
     "Exchanges initializers by name with a file, FILE.safetensors or FILE.npz. An\n"
     "initializer of an inner graph whose name is used before is named w#2.\n"
     "\n"
     "  --export FILE       write all initializers of IN\n"
     "  --import FILE       replace initializers by the tensors of FILE; types and\n"
     "                      shapes must agree\n"
+    "  --lora FILE         add the low-rank adapters of FILE to the weights whose names\n"
+    "                      fit (NAME.lora_A and NAME.lora_B, or lora_down and lora_up)\n"
+    "  --alpha N           adapters: scale is N divided by the rank (default: the\n"
+    "                      tensor NAME.alpha of FILE)\n"
+    "  --scale X           ... or this scale\n"
+    "  --lift              adapters: make their matrices inputs of the model\n"
     "  --link              OUT refers to FILE as external data; nothing is copied\n"
     "  --skip              leave out what the other side does not have: element types\n"
     "                      that the format lacks, tensors that IN lacks\n"
@@ -31,6 +40,10 @@ static const char help[] =
 enum {
   OPT_EXPORT = OPT_OWN,
   OPT_IMPORT,
+  OPT_LORA,
+  OPT_ALPHA,
+  OPT_SCALE,
+  OPT_LIFT,
   OPT_LINK,
   OPT_SKIP,
   OPT_CAST,
@@ -42,6 +55,10 @@ enum {
 static const struct option options[] = {
     {"export", required_argument, NULL, OPT_EXPORT},
     {"import", required_argument, NULL, OPT_IMPORT},
+    {"lora", required_argument, NULL, OPT_LORA},
+    {"alpha", required_argument, NULL, OPT_ALPHA},
+    {"scale", required_argument, NULL, OPT_SCALE},
+    {"lift", no_argument, NULL, OPT_LIFT},
     {"link", no_argument, NULL, OPT_LINK},
     {"skip", no_argument, NULL, OPT_SKIP},
     {"cast", no_argument, NULL, OPT_CAST},
@@ -55,8 +72,17 @@ typedef struct exchange {
   cli_common common;
   surg_save_options save;
   surg_weights_options how;
-  const char *to, *from; /* arguments of --export and --import */
+  surg_lora_options lora;
+  const char *to, *from, *adapters; /* arguments of --export, --import and --lora */
 } exchange;
+
+/* A factor, which may be negative: that removes adapters. */
+static int read_scale(const char *text, double *out) {
+  char *end;
+  *out = strtod(text, &end);
+  if (*text && !*end && *out != 0 && isfinite(*out)) return EXIT_DONE;
+  return cli_usage("--scale expects a number other than 0");
+}
 
 static int take(void *user, int o, char *arg) {
   exchange *j = user;
@@ -67,11 +93,22 @@ static int take(void *user, int o, char *arg) {
     case OPT_IMPORT:
       j->from = arg;
       return EXIT_DONE;
+    case OPT_LORA:
+      j->adapters = arg;
+      return EXIT_DONE;
+    case OPT_ALPHA:
+      if (cli_real(arg, &j->lora.alpha) && j->lora.alpha > 0) return EXIT_DONE;
+      return cli_usage("--alpha expects a number above 0");
+    case OPT_SCALE:
+      return read_scale(arg, &j->lora.scale);
+    case OPT_LIFT:
+      j->lora.lift = true;
+      return EXIT_DONE;
     case OPT_LINK:
       j->how.link = true;
       return EXIT_DONE;
     case OPT_SKIP:
-      j->how.skip = true;
+      j->how.skip = j->lora.skip = true;
       return EXIT_DONE;
     case OPT_CAST:
       j->how.cast = true;
@@ -88,7 +125,15 @@ static int take(void *user, int o, char *arg) {
 }
 
 static int check_options(const exchange *j, char **args, int n) {
-  if (!j->to == !j->from) return cli_usage("weights expects --export FILE or --import FILE");
+  if ((j->to != NULL) + (j->from != NULL) + (j->adapters != NULL) != 1)
+    return cli_usage("weights expects --export FILE, --import FILE or --lora FILE");
+  const bool scaled = j->lora.alpha != 0 || j->lora.scale != 0;
+  if (!j->adapters && (scaled || j->lora.lift))
+    return cli_usage("--alpha, --scale and --lift are for --lora");
+  if (j->lora.alpha != 0 && j->lora.scale != 0)
+    return cli_usage("--alpha and --scale exclude each other");
+  if (j->adapters && (j->how.link || j->how.cast || j->how.compress))
+    return cli_usage("--link, --cast and --compress are not for --lora");
   if (j->to && j->how.cast) return cli_usage("--cast is for --import");
   if (j->how.cast && j->how.link) return cli_usage("--cast and --link exclude each other");
   if (j->how.compress && (j->from || j->how.link))
@@ -126,7 +171,7 @@ static void report(const exchange *j, const char *where, const surg_weights_repo
 static surg_status run(const exchange *j, surg_context *ctx, char **args) {
   surg_model *m = NULL;
   surg_weights_report r = {.size = sizeof r};
-  const char *file = j->to ? j->to : j->from;
+  const char *file = j->to ? j->to : j->from ? j->from : j->adapters;
   if (!j->common.quiet) cli_progress_start("loading");
   surg_status s = cli_load(ctx, &j->common, args[0], &m);
   cli_progress("weights");
@@ -137,6 +182,10 @@ static surg_status run(const exchange *j, surg_context *ctx, char **args) {
     s = surg_weights_import(m, file, &how, j->to ? &linked : &r);
     if (s == SURG_OK) s = surg_model_save(m, args[1], &j->save);
   }
+  if (s == SURG_OK && j->adapters) {
+    s = surg_weights_lora(&m, file, &j->lora, &r);
+    if (s == SURG_OK) s = surg_model_save(m, args[1], &j->save);
+  }
   cli_progress_stop();
   if (s == SURG_OK) report(j, file, &r);
   surg_model_free(m);
@@ -144,7 +193,9 @@ static surg_status run(const exchange *j, surg_context *ctx, char **args) {
 }
 
 int cmd_weights(int argc, char **argv) {
-  exchange j = {.how = {.size = sizeof j.how}, .save = {.size = sizeof j.save}};
+  exchange j = {.how = {.size = sizeof j.how},
+                .lora = {.size = sizeof j.lora},
+                .save = {.size = sizeof j.save}};
   int code;
   const cli_command command = {options, NULL, help, take, &j, &j.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
