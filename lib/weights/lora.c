@@ -146,7 +146,7 @@ static surg_status find_pair(adapting *x, const char *name, size_t n, pair **out
 static surg_status take_tensor(adapting *x, const surg__stored *e) {
   static const char end[] = ".alpha";
   bool up = false;
-  pair *p;
+  pair *p = NULL;
   const size_t n = strlen(e->name);
   const char *at = mark_of(e->name, &up);
   const bool alpha = !at && n > sizeof end && strcmp(e->name + n - sizeof end + 1, end) == 0;
@@ -219,6 +219,7 @@ static surg_status scale_of(adapting *x, const pair *p, double *out) {
 
 static bool add_candidate(adapting *x, const char *name, surg_value *weight) {
   const surg_tensor *t = surg_value_constant(weight);
+  if (surg_value_graph(weight) != surg_model_graph(x->m)) return true; /* one for many calls */
   if (!t || !*name || t->rank < 2 || !surg__dtype_is_float(t->dtype)) return true;
   candidate *c = surg__calloc(x->ctx, 1, sizeof *c);
   if (!c || !surg__vec_push(x->ctx, &x->candidates, c)) {
@@ -362,6 +363,27 @@ static surg_value *half(adapting *x, const surg__stored *e, int type) {
   return v && e->rank > 2 ? reshape(x, v, flat, 2) : v;
 }
 
+/* Lets all consumers of the weight but the new nodes read `now`, which gets its name. */
+static surg_status give(adapting *x, surg_value *w, surg_value *now) {
+  surg_graph *g = surg_value_graph(w);
+  surg_status s = SURG_OK;
+  const surg_node *last = surg_value_producer(now, NULL);
+  for (const surg_use *u = surg_value_first_use(w), *next; u && s == SURG_OK; u = next) {
+    next = surg_use_next(u);
+    surg_node *n = surg_use_node(u);
+    if (surg_use_get_kind(u) != SURG_USE_NODE) continue;
+    if (surg_node_graph(n) == g && (n == last || surg_node_before(n, last))) continue;
+    s = surg_node_set_input(n, surg_use_index(u), now);
+  }
+  char *name = surg__strdup(x->ctx, surg_value_name(w));
+  if (!name) return surg__oom(x->ctx, x->file.path);
+  const char *fresh = surg_graph_fresh_name(g, name);
+  if (s == SURG_OK) s = fresh ? surg_value_rename(w, fresh) : surg_model_status(x->m);
+  if (s == SURG_OK) s = surg_value_rename(now, name);
+  surg__free(x->ctx, name);
+  return s;
+}
+
 static surg_status change(adapting *x, const pair *p) {
   surg_value *w;
   bool flip;
@@ -387,17 +409,8 @@ static surg_status change(adapting *x, const pair *p) {
   surg_value *sum = d ? add(x, "Add", cast(x, w, t->dtype, type), d) : NULL;
   surg_value *now = sum ? cast(x, sum, type, t->dtype) : NULL;
   if (!now) return surg_model_status(x->m) != SURG_OK ? surg_model_status(x->m) : SURG_EINVALID;
-  /* The new nodes are before all others, and among them only `read` reads the weight. */
-  const surg_node *read = surg_value_producer(
-      type == t->dtype ? sum : surg_node_input(surg_value_producer(sum, NULL), 0), NULL);
-  for (const surg_use *u = surg_value_first_use(w), *next; u && s == SURG_OK; u = next) {
-    next = surg_use_next(u);
-    surg_node *n = surg_use_node(u);
-    if (surg_use_get_kind(u) == SURG_USE_NODE && n != read)
-      s = surg_node_set_input(n, surg_use_index(u), now);
-  }
   x->changed++;
-  return s;
+  return give(x, w, now);
 }
 
 /* --- all --- */
