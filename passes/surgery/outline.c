@@ -535,7 +535,6 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
     if (!replace(&x, &r, &s)) return SURG_PASS_FAILED;
     changed = true;
   }
-  surg_pass_named(p, "sequence of nodes that repeats", changed);
   return changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
 

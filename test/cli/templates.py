@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The models of templates/, joined with others by merge. templates.py PROGRAM"""
+import json
+import pathlib
+
+import common
+from common import Case
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / 'templates'
+MODEL = b'''<ir_version: 8, opset_import: ["" : 13]>
+g (float[N,3,8,8] image) => (float[N,4] scores)
+   <float[4,3,3,3] w = {%s}, float[4] bias = {1, 2, 3, 4}> {
+  c = Conv <pads = [0, 0, 0, 0]> (image, w, bias)
+  p = GlobalAveragePool (c)
+  scores = Flatten (p)
+}
+''' % ', '.join('%.2f' % ((i * 7 % 11 - 5) / 8) for i in range(108)).encode()
+
+
+class Templates(Case):
+    def setUp(self):
+        super().setUp()
+        self.write('m.onnxtxt', MODEL)
+
+    def test_each(self):
+        names = sorted(p.stem for p in FOLDER.iterdir())
+        self.assertGreater(len(names), 7)
+        for name in names:
+            path = str(FOLDER / (name + '.onnxtxt'))
+            self.assertIn(name, ' '.join(names))
+            self.ok('check', path)
+            k = ['--pass', 'set{value=k,data=2}'] if name == 'top-k' else ['--pass', 'toposort']
+            self.ok(*k, path, 'k.onnx')
+            self.ok('run', 'k.onnx')
+            for opset in ('11', '18'):
+                self.ok('--opset', opset, '--pass', 'toposort', path, 'o.onnx')
+
+    def test_before(self):
+        for name, end in (('normalize', 'normalized'), ('swap-channels', 'swapped'),
+                          ('image-bytes', 'image'), ('resize', 'resized')):
+            path = str(FOLDER / (name + '.onnxtxt'))
+            if name == 'resize':
+                self.ok('set', '--value', 'size', '--data', '{8, 8}', path, 'r.onnx')
+                path = 'r.onnx'
+            self.ok('merge', path, 'm.onnxtxt', '--connect', end + ':image', '-o', 'o.onnx')
+            self.ok('check', 'o.onnx')
+            self.assertEqual(self.info('o.onnx')['outputs'][0]['name'], 'scores')
+
+    def test_after(self):
+        for name in ('softmax', 'argmax', 'top-k'):
+            path = str(FOLDER / (name + '.onnxtxt'))
+            if name == 'top-k':
+                self.ok('set', '--value', 'k', '--data', '2', path, 'k.onnx')
+                path = 'k.onnx'
+            self.ok('merge', 'm.onnxtxt', path, '--connect', 'scores:x', '-o', 'o.onnx')
+            self.ok('check', 'o.onnx')
+            self.ok('run', 'o.onnx')
+
+    def test_folded(self):
+        """Mean and standard deviation move into the weights of the convolution, which has no pads."""
+        path = str(FOLDER / 'normalize.onnxtxt')
+        self.ok('merge', path, 'm.onnxtxt', '--connect', 'normalized:image', '-o', 'o.onnx')
+        report = json.loads(self.ok('--json', '--check', 'o.onnx', 'f.onnx'))
+        self.assertEqual(report['after']['nodes'], 3)
+        self.ok('verify', 'o.onnx', 'f.onnx')
+
+    def test_parameters(self):
+        path = str(FOLDER / 'normalize.onnxtxt')
+        self.ok('set', '--value', 'mean', '--data', '{0, 0, 0}', path, 'a.onnx')
+        self.ok('set', '--value', 'std', '--data', '{1, 1, 1}', 'a.onnx', 'b.onnx')
+        self.ok('merge', 'b.onnx', 'm.onnxtxt', '--connect', 'normalized:image', '-o', 'o.onnx')
+        self.ok('verify', 'm.onnxtxt', 'o.onnx')
+
+
+if __name__ == '__main__':
+    common.main()
