@@ -175,33 +175,109 @@ surg_status surg_weights_strip(surg_model *m, uint64_t threshold, surg_weights_r
 typedef struct restoring {
   surg_model *m;
   const surg_restore_options *o;
-  spots from; /* tensors of the original */
+  spots from;      /* tensors of the original */
+  spot **by_name;  /* ... sorted by name */
+  spot **by_shape; /* ... by element type and shape; ranges that were asked for by digest, too */
+  size_t *ends;    /* by place in by_shape: the end of the range that starts here, which is sorted
+                    * by digest; 0: not yet */
   surg_weights_report r;
   surg_status status;
 } restoring;
 
-static bool alike(const surg_tensor *a, const surg_tensor *b) {
-  return a->dtype == b->dtype && a->rank == b->rank &&
-         (!a->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0);
+/* The order of element types and shapes. */
+static int by_type(const surg_tensor *a, const surg_tensor *b) {
+  if (a->dtype != b->dtype) return a->dtype < b->dtype ? -1 : 1;
+  if (a->rank != b->rank) return a->rank < b->rank ? -1 : 1;
+  return a->rank ? memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) : 0;
 }
 
-/* Whether a tensor of the original has the digest. Digests are computed once. */
-static bool has_digest(restoring *x, spot *s, const char *digest) {
-  if (s->t->view == SURG__VIEW_ABSENT) return false;
-  if (!s->known) x->status = surg__tensor_digest(s->t, s->digest);
+static int order_names(const void *a, const void *b) {
+  return strcmp((*(spot *const *)a)->name, (*(spot *const *)b)->name);
+}
+
+static int order_shapes(const void *a, const void *b) {
+  return by_type((*(spot *const *)a)->t, (*(spot *const *)b)->t);
+}
+
+static int order_digests(const void *a, const void *b) {
+  return strcmp((*(spot *const *)a)->digest, (*(spot *const *)b)->digest);
+}
+
+/* Sorts the tensors of the original, so that each weight is found in O(log n). */
+static surg_status index_original(restoring *x) {
+  surg_context *ctx = x->m->ctx;
+  const size_t n = x->from.all.count;
+  x->by_name = surg__calloc(ctx, n + 1, sizeof *x->by_name);
+  x->by_shape = surg__calloc(ctx, n + 1, sizeof *x->by_shape);
+  x->ends = surg__calloc(ctx, n + 1, sizeof *x->ends);
+  if (!x->by_name || !x->by_shape || !x->ends) return surg__oom(ctx, NULL);
+  for (size_t i = 0; i < n; i++) x->by_name[i] = x->by_shape[i] = &x->from.all.items[i];
+  qsort(x->by_name, n, sizeof *x->by_name, order_names);
+  qsort(x->by_shape, n, sizeof *x->by_shape, order_shapes);
+  return SURG_OK;
+}
+
+static void free_original(restoring *x) {
+  surg__free(x->m->ctx, x->by_name);
+  surg__free(x->m->ctx, x->by_shape);
+  surg__free(x->m->ctx, x->ends);
+}
+
+/* The first place in a sorted list that is not before the key. */
+static size_t first_of(spot *const *list, size_t low, size_t high, const spot *key,
+                       int (*order)(const void *, const void *)) {
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (order(&list[middle], &key) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+/* Sets the digest of a tensor of the original, once; "" if it has no elements. */
+static void need_digest(restoring *x, spot *s) {
+  if (s->known || x->status != SURG_OK) return;
+  if (s->t->view != SURG__VIEW_ABSENT) x->status = surg__tensor_digest(s->t, s->digest);
   s->known = x->status == SURG_OK;
-  return s->known && strcmp(s->digest, digest) == 0;
 }
 
-/* The tensor of the original with the digest: first one of the same name, as it is most likely. */
-static const surg_tensor *find_original(restoring *x, const spot *s, const char *digest) {
-  for (int named = 1; named >= 0; named--)
-    for (size_t i = 0; i < x->from.all.count && x->status == SURG_OK; i++) {
-      spot *c = &x->from.all.items[i];
-      if ((strcmp(c->name, s->name) == 0) != named || !alike(c->t, s->t)) continue;
-      if (has_digest(x, c, digest)) return c->t;
-    }
+/* The tensor of the same name with the digest, which is most likely. */
+static const surg_tensor *find_named(restoring *x, const spot *s, const char *digest) {
+  const size_t n = x->from.all.count;
+  for (size_t i = first_of(x->by_name, 0, n, s, order_names);
+       i < n && strcmp(x->by_name[i]->name, s->name) == 0; i++) {
+    spot *c = x->by_name[i];
+    if (by_type(c->t, s->t) != 0) continue;
+    need_digest(x, c);
+    if (x->status == SURG_OK && strcmp(c->digest, digest) == 0) return c->t;
+  }
   return NULL;
+}
+
+/* One of another name. The digests of all tensors of the shape are computed, and sorted. */
+static const surg_tensor *find_shaped(restoring *x, const spot *s, const char *digest) {
+  const size_t n = x->from.all.count, from = first_of(x->by_shape, 0, n, s, order_shapes);
+  size_t to = from;
+  spot key = {.known = true};
+  if (from == n || by_type(x->by_shape[from]->t, s->t) != 0) return NULL;
+  if (!x->ends[from]) {
+    for (; to < n && by_type(x->by_shape[to]->t, s->t) == 0; to++) need_digest(x, x->by_shape[to]);
+    if (x->status != SURG_OK) return NULL;
+    qsort(&x->by_shape[from], to - from, sizeof *x->by_shape, order_digests);
+    x->ends[from] = to;
+  }
+  to = x->ends[from];
+  snprintf(key.digest, sizeof key.digest, "%s", digest);
+  const size_t i = first_of(x->by_shape, from, to, &key, order_digests);
+  return i < to && strcmp(x->by_shape[i]->digest, digest) == 0 ? x->by_shape[i]->t : NULL;
+}
+
+static const surg_tensor *find_original(restoring *x, const spot *s, const char *digest) {
+  if (!x->by_name) return NULL; /* there is no original */
+  const surg_tensor *t = find_named(x, s, digest);
+  return t || x->status != SURG_OK ? t : find_shaped(x, s, digest);
 }
 
 static surg_status copy_elements(const surg_tensor *from, surg__blob *b) {
@@ -260,11 +336,13 @@ surg_status surg_weights_restore(surg_model *m, surg_model *original,
   if (s != SURG_OK) return s;
   s = list_spots(m, &l);
   if (s == SURG_OK && original) s = list_spots(original, &x.from);
+  if (s == SURG_OK && original) s = index_original(&x);
   for (size_t i = 0; s == SURG_OK && i < l.all.count; i++) {
     const char *digest = entry_of(l.all.items[i].t, SURG__STRIPPED_KEY);
     if (digest) s = restore_one(&x, &l.all.items[i], digest);
   }
   surg__vec_free(m->ctx, &l.all);
+  free_original(&x);
   if (original) surg__vec_free(original->ctx, &x.from.all);
   if (s != SURG_OK && x.r.tensors) surg__fail(m, s); /* some are restored */
   if (s == SURG_OK) surg__struct_out(report, &x.r, sizeof x.r);

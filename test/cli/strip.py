@@ -15,6 +15,22 @@ def stripped(path):
 
 
 class Strip(Case):
+    def test_many_renamed_weights_of_one_shape(self):
+        w = common.w
+        names = ['w%d' % i for i in range(300)]
+        weights = [w.tensor(n, w.FLOAT, [64], w.floats(*[float(i // 2)] * 64))
+                   for i, n in enumerate(names)]
+        nodes = [w.node('Add', ['y%d' % i if i else 'x', n], ['y%d' % (i + 1)])
+                 for i, n in enumerate(names)]
+        self.write('m.onnx', w.model(w.graph(nodes, weights, [w.value('x', dims=(64,))],
+                                             [w.value('y300', dims=(64,))])))
+        self.ok('strip', 'm.onnx', 'small.onnx')
+        rename = ('rename', '--quiet', '--prefix', 'a_', '--of', 'values', '--match', '^w')
+        self.ok(*rename, 'm.onnx', 'renamed.onnx')
+        self.ok(*rename, 'small.onnx', 'other.onnx')
+        self.ok('restore', '--from', 'm.onnx', 'other.onnx', 'again.onnx')
+        self.assertEqual(self.read('again.onnx'), self.read('renamed.onnx'))
+
     def test_round_trip(self):
         for ir in (3, 8):
             self.write('a.onnx', rich(ir))
