@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <onnxsurg/run.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/os/os.h"
 #include "base/sha256.h"
+#include "ir/ir.h" /* for surg_node.src alone */
 #include "pass/certificate_internal.h"
 #include "pass/internal.h"
 
@@ -134,16 +136,33 @@ static void name_original(surg__certificate *c, const void *handle, char kind, s
   t->name = name;
 }
 
+static int by_place(const void *a, const void *b) {
+  const surg_node *const *x = a, *const *y = b;
+  return (*x)->src.field_off < (*y)->src.field_off ? -1 : (*x)->src.field_off > (*y)->src.field_off;
+}
+
+/* Names the nodes of a graph in the order of the file, which loading may have sorted. */
+static void name_nodes(surg__certificate *c, surg_graph *g, size_t graph) {
+  SURG_VEC(surg_node *) nodes = {0};
+  bool sorted = true;
+  for (surg_node *n = surg_graph_first_node(g); n && !c->failed; n = surg_node_next(n)) {
+    if (nodes.count && by_place(&nodes.items[nodes.count - 1], &n) > 0) sorted = false;
+    if (!surg__vec_push(c->ctx, &nodes, n)) c->failed = true;
+  }
+  if (!sorted) qsort(nodes.items, nodes.count, sizeof *nodes.items, by_place);
+  for (size_t i = 0; i < nodes.count && !c->failed; i++)
+    name_original(c, nodes.items[i], 'n', graph, i, NULL);
+  surg__vec_free(c->ctx, &nodes);
+}
+
 /* Names everything in the model as of the original. */
 static bool name_all(surg__certificate *c) {
   graphs list = {0};
   if (!list_graphs(c, &list)) c->failed = true;
   for (size_t i = 0; i < list.count && !c->failed; i++) {
     surg_graph *g = list.items[i];
-    size_t k = 0;
     name_original(c, g, 'g', i, 0, NULL);
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
-      name_original(c, n, 'n', i, k++, NULL);
+    name_nodes(c, g, i);
     for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
       name_original(c, v, 'v', i, 0, surg_value_name(v));
   }

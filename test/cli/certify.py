@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Certificates: those of runs are accepted, tampered ones are not. certify.py PROGRAM [--tampered N]"""
+import copy
+import hashlib
+import json
+import pathlib
+import random
+import struct
+import subprocess
+import sys
+
+import common
+from common import Case, w
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'tools/certify'))
+import check  # noqa: E402
+
+TAMPERED = 54
+if '--tampered' in sys.argv:
+    at = sys.argv.index('--tampered')
+    TAMPERED = int(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+
+
+def pooled():
+    """A convolution with a normalization, computed sizes, nodes without effect, equal nodes."""
+    ints = lambda name, *v: w.tensor(name, w.INT64, [len(v)], struct.pack('<%dq' % len(v), *v))
+    nodes = [
+        w.node('Conv', ['x', 'k', 'b'], ['c']),
+        w.node('BatchNormalization', ['c', 'scale', 'shift', 'mean', 'var'], ['n']),
+        w.node('Relu', ['n'], ['r']), w.node('Relu', ['r'], ['q']),
+        w.node('Shape', ['q'], ['s']), w.node('Gather', ['s', 'zero'], ['d']),
+        w.node('Concat', ['d', 'rest'], ['t'], w.a_int('axis', 0)),
+        w.node('Reshape', ['q', 't'], ['f']), w.node('Identity', ['f'], ['i']),
+        w.node('Exp', ['i'], ['e']), w.node('Exp', ['i'], ['g']), w.node('Add', ['e', 'g'], ['u']),
+        w.node('Cast', ['u'], ['v'], w.a_int('to', 1)),
+        w.node('Neg', ['v'], ['m']), w.node('Neg', ['m'], ['y']), w.node('Tanh', ['m'], ['dead'])]
+    f = lambda name, dims, *v: w.tensor(name, w.FLOAT, dims, w.floats(*v))
+    weights = [f('k', [2, 3, 1, 1], 1, 2, 3, 4, 5, 6), f('b', [2], 0.5, -1), f('scale', [2], 2, 3),
+               f('shift', [2], 1, 0), f('mean', [2], 0.25, 2), f('var', [2], 4, 1),
+               ints('zero', 0), ints('rest', -1)]
+    return w.model(w.graph(nodes, weights, [w.value('x', dims=('N', 3, 4, 4))],
+                           [w.value('y', dims=('N', 32))]), opsets=(('', 17),))
+
+
+class Certify(Case):
+    def certify(self, data=None, *options):
+        if data is not None:
+            self.write('in.onnx', data)
+        self.ok('--certificate', 'c.jsonl', *options, 'in.onnx', 'out.onnx')
+
+    def verdict(self, certificate='c.jsonl', source='in.onnx', output='out.onnx'):
+        """None: accepted, and everything is proven."""
+        report = check.Report()
+        why = report.verdict(certificate, source, output)
+        if why is None and report.replay.unproven:
+            return 'not proven: %s' % dict(report.replay.unproven)
+        return why
+
+    def test_runs(self):
+        for data in pooled(), common.model_bytes():
+            for options in (), ('--exact-only',), ('--pass', 'fold,prune'), ('--pass', ''):
+                with self.subTest(options):
+                    self.certify(data, *options)
+                    self.assertIsNone(self.verdict())
+
+    def test_program(self):
+        self.certify(pooled())
+        r = subprocess.run([sys.executable, str(ROOT / 'tools/certify'), '--strict', 'c.jsonl',
+                            'in.onnx', 'out.onnx'], capture_output=True, text=True)
+        self.assertEqual((r.returncode, r.stderr), (0, ''), r.stdout)
+        self.assertRegex(r.stdout, r'^rewrites: \d+, proven: \d+ \(.*\), not proven: 0\naccepted\n$')
+        self.assertGreater(int(r.stdout.split()[1].rstrip(',')), 8)
+        self.write('out.onnx', self.read('out.onnx') + b'\x10\x01')
+        r = subprocess.run([sys.executable, str(ROOT / 'tools/certify'), 'c.jsonl', 'in.onnx',
+                            'out.onnx'], capture_output=True, text=True)
+        self.assertEqual(r.returncode, 1)
+        self.assertRegex(r.stdout, r'^c\.jsonl:\d+: refused: the output file is another one\n$')
+
+    def test_usage(self):
+        self.bad(2, 'needs one input file', '--certificate', 'c', '-i', 'in.onnx')
+        self.bad(2, 'needs one input file', '--certificate', 'c', 'in.onnx', '-')
+
+    def test_size(self):
+        """The checker stays small enough to be read: lines that are not blank."""
+        lines = [l for p in (ROOT / 'tools/certify').glob('*.py')
+                 for l in p.read_text(encoding='utf-8').splitlines() if l.strip()]
+        self.assertLessEqual(len(lines), 3000)
+
+    def seal(self, lines, output):
+        """Writes a certificate whose digests fit what was tampered with."""
+        body = b''.join(json.dumps(j, ensure_ascii=False).encode() + b'\n' for j in lines[:-1])
+        lines[-1]['above'] = hashlib.sha256(body).hexdigest()
+        lines[-1]['output'] = {'sha256': hashlib.sha256(output).hexdigest(), 'bytes': len(output)}
+        self.write('t.jsonl', body + json.dumps(lines[-1]).encode() + b'\n')
+        self.write('t.onnx', output)
+
+    def test_tampered(self):
+        self.certify(pooled())
+        self.assertIsNone(self.verdict())
+        lines = [json.loads(l) for l in self.read('c.jsonl').splitlines()]
+        good, source = self.read('out.onnx'), self.read('in.onnx')
+        dice, done = random.Random(7), {}
+        for k in range(TAMPERED):
+            how = KINDS[k % len(KINDS)]
+            files = how(dice, copy.deepcopy(lines), good, source)
+            if files is None:
+                continue
+            told, output, changed = files
+            if told == lines and output == good and changed == source:
+                continue
+            self.seal(told, output)
+            if how in RAW:
+                self.write('t.jsonl', self.read('c.jsonl') if told == lines else
+                           b''.join(json.dumps(j).encode() + b'\n' for j in told))
+            self.write('s.onnx', changed)
+            with self.subTest(how=how.__name__, k=k):
+                self.assertIsNotNone(self.verdict('t.jsonl', 's.onnx', 't.onnx'),
+                                     how.__name__)
+            done[how.__name__] = done.get(how.__name__, 0) + 1
+        self.assertEqual(len(done), len(KINDS), done)
+        if TAMPERED > 54:
+            print('tampered, all refused:', sum(done.values()), done)
+
+
+def flip(dice, data):
+    at = dice.randrange(len(data))
+    return data[:at] + bytes([data[at] ^ 1 << dice.randrange(8)]) + data[at + 1:]
+
+
+# Each returns the lines, the output and the input; or None.
+
+def flipped_output(dice, lines, good, source):
+    return lines, flip(dice, good), source
+
+
+def flipped_input(dice, lines, good, source):
+    return lines, good, flip(dice, source)
+
+
+def cut_short(dice, lines, good, source):
+    return lines[:dice.randrange(1, len(lines))], good, source
+
+
+RAW = (flipped_output, flipped_input, cut_short)
+
+
+def steps(lines):
+    return [j for j in lines if 'step' in j]
+
+
+def step_left_out(dice, lines, good, source):
+    lines.remove(dice.choice(steps(lines)))
+    return lines, good, source
+
+
+def other_weight(dice, lines, good, source):
+    """A weight of the output, and nothing else."""
+    tensors = [t for t in check.Model('out.onnx').graph.inits.values() if t.size]
+    raw = dice.choice(tensors).raw
+    at = good.index(raw)
+    return lines, good[:at] + flip(dice, raw) + good[at + len(raw):], source
+
+
+def other_operator(dice, lines, good, source):
+    pairs = [(b'\x22\x03Exp', b'\x22\x03Abs'), (b'\x22\x04Relu', b'\x22\x04Tanh'),
+             (b'\x22\x03Add', b'\x22\x03Mul')]
+    old, new = dice.choice([p for p in pairs if p[0] in good])
+    return lines, good.replace(old, new, 1), source
+
+
+def other_wire(dice, lines, good, source):
+    pairs = [(b'\x0a\x01e\x0a', b'\x0a\x01i\x0a'), (b'\x0a\x01q\x0a', b'\x0a\x01x\x0a'),
+             (b'\x0a\x01x\x0a', b'\x0a\x01y\x0a')]
+    some = [p for p in pairs if p[0] in good]
+    if not some:
+        return None
+    old, new = dice.choice(some)
+    return lines, good.replace(old, new, 1), source
+
+
+def other_rule(dice, lines, good, source):
+    step = dice.choice([j for j in steps(lines) if 'rule' in j])
+    step['rule'] = dice.choice(['nop-cast', 'mul-one', 'no-such-rule', 'nop-Reshape'])
+    return lines, good, source
+
+
+def other_hash(dice, lines, good, source):
+    step = dice.choice([j for j in steps(lines) if 'rule' in j])
+    key = dice.choice(['hash', 'before'])
+    step[key] = step[key][:-1] + ('0' if step[key][-1] != '0' else '1')
+    return lines, good, source
+
+
+def other_emission(dice, lines, good, source):
+    step = dice.choice([j for j in steps(lines) if 'rule' in j])
+    step['emit'] += dice.choice([1, 2, 7])
+    return lines, good, source
+
+
+def other_binding(dice, lines, good, source):
+    step = dice.choice([j for j in steps(lines) if 'rule' in j and j['values']])
+    name = dice.choice(sorted(step['values']))
+    step['values'][name] = dice.choice(['0/x', '0/k', '0/nothing', None])
+    return lines, good, source
+
+
+def other_match(dice, lines, good, source):
+    step = dice.choice([j for j in steps(lines) if 'rule' in j])
+    at = dice.randrange(len(step['match']))
+    step['match'][at] = dice.choice([n for n in ('0.0', '0.3', '0.9', '9.9')
+                                     if n != step['match'][at]])
+    return lines, good, source
+
+
+def other_fact(dice, lines, good, source):
+    facts = [f for j in steps(lines) for f in j.get('facts', {}).values() if 'dtype' in f]
+    fact = dice.choice(facts)
+    fact['dtype'] += dice.randrange(1, 5)
+    return lines, good, source
+
+
+def other_constant(dice, lines, good, source):
+    some = [c for j in steps(lines) for c in j.get('constants', {}).values()]
+    some += [f['constant'] for j in steps(lines) for f in j.get('facts', {}).values()
+             if isinstance(f.get('constant'), dict)]
+    one = dice.choice(some)
+    if 'hex' in one and dice.random() < 0.5:
+        data = flip(dice, bytes.fromhex(one['hex'])) if one['hex'] else b'\0'
+        one['hex'], one['sha256'] = data.hex(), hashlib.sha256(data).hexdigest()
+    else:
+        one['sha256'] = hashlib.sha256(b'%d' % dice.randrange(1000)).hexdigest()
+    return lines, good, source
+
+
+def other_node(dice, lines, good, source):
+    """A node that a step makes, with the digest that fits."""
+    step = dice.choice([j for j in steps(lines) if j.get('nodes')])
+    node = step['nodes'][dice.choice(sorted(step['nodes']))]
+    if dice.random() < 0.5:
+        node['op'] = dice.choice([o for o in ('Exp', 'Relu', 'Sin') if o != node['op']])
+    elif node['in']:
+        at = dice.randrange(len(node['in']))
+        node['in'][at] = dice.choice([v for v in ('0/x', '0/k', '0/b') if v != node['in'][at]])
+    text = json.dumps(step['nodes'], sort_keys=True, separators=(',', ':'), ensure_ascii=False)
+    step['after'] = hashlib.sha256(text.encode()).hexdigest()
+    return lines, good, source
+
+
+def other_replacement(dice, lines, good, source):
+    pairs = [p for j in steps(lines) for p in j.get('replace', ())]
+    if not pairs:
+        return None
+    pair = dice.choice(pairs)
+    pair[1] = dice.choice([v for v in ('0/x', '0/k', '0/mean') if v != pair[1]])
+    return lines, good, source
+
+
+def other_order(dice, lines, good, source):
+    nodes = lines[-2]['order']['0']
+    a, b = dice.sample(range(len(nodes)), 2)
+    nodes[a], nodes[b] = nodes[b], nodes[a]
+    return lines, good, source
+
+
+def without_rule(dice, lines, good, source):
+    """The rewrite without its rule is not proven."""
+    step = dice.choice([j for j in steps(lines) if 'rule' in j and
+                        (j.get('rule', '').startswith('conv') or 'batch' in j['rule'])])
+    for key in ('rule', 'hash', 'match', 'values', 'facts'):
+        del step[key]
+    return lines, good, source
+
+
+KINDS = [flipped_output, flipped_input, cut_short, step_left_out, other_weight, other_operator,
+         other_wire, other_rule, other_hash, other_emission, other_binding, other_match, other_fact,
+         other_constant, other_node, other_replacement, other_order, without_rule]
+
+if __name__ == '__main__':
+    common.main()

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks a certificate: reads the three files, replays the steps, and counts what is proven."""
+import collections
+import functools
+import hashlib
+import json
+import pathlib
+
+from proto import Malformed, Model
+from rules import Catalogue
+from state import Refused, State
+from steps import Replay
+
+RULES = pathlib.Path(__file__).resolve().parents[2] / 'passes' / 'rules'
+
+
+catalogue_of = functools.lru_cache()(Catalogue)
+
+
+def lines_of(path):
+    """(number, object) of each line, and the digest of all but the last."""
+    data = pathlib.Path(path).read_bytes()
+    lines = data.splitlines(keepends=True)
+    if len(lines) < 3:
+        raise Refused('the certificate has no end')
+    out = []
+    for k, line in enumerate(lines):
+        try:
+            out.append((k + 1, json.loads(line)))
+        except ValueError:
+            raise Refused('line %d is no JSON' % (k + 1))
+    return out, hashlib.sha256(b''.join(lines[:-1])).hexdigest()
+
+
+def expect(ok, text):
+    if not ok:
+        raise Refused(text)
+
+
+def check(certificate, source, output, report, rules=None):
+    """Raises Refused unless `output` is what the certificate makes of `source`."""
+    report.line = 1
+    lines, above = lines_of(certificate)
+    head, last, order = lines[0][1], lines[-1][1], lines[-2][1]
+    before, after = Model(source), Model(output)
+    expect(head.get('certificate') == 1, 'another version of certificates')
+    expect(head['input']['sha256'] == before.sha256, 'the input file is another one')
+    report.line = len(lines)
+    expect(last['above'] == above, 'the certificate was changed')
+    expect(last['output']['sha256'] == after.sha256, 'the output file is another one')
+    catalogue = catalogue_of(tuple(rules or sorted(RULES.glob('*.rules'))))
+    replay = report.replay = Replay(State(before), catalogue)
+    for number, step in lines[1:-2]:
+        report.line = number
+        if step.get('undone'):
+            replay = report.replay = Replay(State(before), catalogue)
+        else:
+            replay.step(step)
+    report.line = len(lines) - 1
+    replay.s.compare(after, order['order'])
+
+
+class Report:
+    line, replay = 0, None
+
+    def verdict(self, *args, **more):
+        """None: accepted; else why not."""
+        try:
+            check(*args, self, **more)
+        except Refused as e:
+            return str(e)
+        except (Malformed, OSError, KeyError, TypeError, ValueError, AttributeError, IndexError,
+                RecursionError) as e:
+            return 'malformed: %s: %s' % (type(e).__name__, e)
+        return None
+
+    def lines(self, detail):
+        yes, no = self.replay.proven, self.replay.unproven
+        by = collections.Counter()
+        for (what, status), n in yes.items():
+            by[status if what.startswith('rule') else 'recomputed'] += n
+        yield 'rewrites: %d, proven: %d (%s), not proven: %d' % (
+            sum(yes.values()) + sum(no.values()), sum(yes.values()),
+            ', '.join('%s %d' % x for x in sorted(by.items())) or 'none', sum(no.values()))
+        for (what, why), n in sorted(no.items(), key=lambda x: -x[1]) if detail else ():
+            yield '  not proven: %s: %s: %d' % (what, why, n)
