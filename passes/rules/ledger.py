@@ -27,6 +27,10 @@ exactness classes. The tests prove every rule on models drawn from its pattern (
 - **Versions**: the opsets of the model in which the rule matches.
 - **Recipe**: the operators of its first emission; *in C* if text cannot express it.
 - **When**: what must be proven of the model, except conditions on element types only.
+- **Proof**: *moves*: only moves elements, so tests with distinct elements cover all bits of all
+  types; *bits*: all values of 8- and 16-bit types give equal bits; *reals*: equal over the real
+  numbers by z3, element by element; otherwise drawn models alone. `test/proofs/proofs.py` has the
+  details; its option `--prove` repeats them.
 
 '''
 
@@ -72,6 +76,8 @@ def page(tool, source):
     for case in sorted((source / 'test/golden').glob('*/*.txt')):
         if case.parent.name in ('replace', 'opset'):
             cases[case.parent.name + '/' + case.stem] = case.read_text().split('--- output')[0]
+    proofs = dict(line.split()[:2] for line in
+                  (source / 'test/proofs/status.txt').read_text().splitlines())
     ops = {}
     for r in rules:
         if r['group'] not in ('substitute', 'opset'):
@@ -85,14 +91,16 @@ def page(tool, source):
         word = re.search(r'\b(exact|ulp|rounding|approx|lossy)\b\s*(\(("[^"]*"|\d+)\))?', text)
         ops.setdefault(op, []).append((r['name'], match[0] or 'all', recipe(emits), ' and '.join(guards),
                                        word.group(0).strip() if word else 'exact'))
-    out = [HEAD, '| operator | rule | versions | recipe | when | exactness | golden |\n|---|---|---|---|---|---|---|\n']
+    out = [HEAD, '| operator | rule | versions | recipe | when | exactness | proof | golden |\n|---|---|---|---|---|---|---|---|\n']
     for op in sorted(ops, key=lambda o: (o.count('.'), o)):
         name = op.rsplit('.', 1)[-1]
         found = [c for c, t in cases.items() if re.search(r'=\s*(\w+\.)*%s\s*[<(]' % name, t)]
         for i, (rule, opset, what, when, exact) in enumerate(ops[op]):
             golden = ', '.join('`%s`' % c for c in found[:2]) if i == 0 else ''
-            out.append('| %s | `%s` | %s | %s | %s | %s | %s |\n' % (
-                op if i == 0 else '', rule, opset, cell(what), '`%s`' % cell(when) if when else '', cell(exact), golden))
+            status = proofs.get(rule, 'tested')
+            out.append('| %s | `%s` | %s | %s | %s | %s | %s | %s |\n' % (
+                op if i == 0 else '', rule, opset, cell(what), '`%s`' % cell(when) if when else '', cell(exact),
+                '' if status == 'tested' else status, golden))
     out.append('\n## Rejected\n\nRecipes of other tools that do not compute the same, and the reason.\n\n'
                '| recipe | why not | instead |\n|---|---|---|\n')
     for line in (source / 'passes/rules/refused.txt').read_text().splitlines():

@@ -14,6 +14,7 @@ from steps import Replay
 RULES = pathlib.Path(__file__).resolve().parents[2] / 'passes' / 'rules'
 
 
+STATUS = RULES.parents[1] / 'test' / 'proofs' / 'status.txt'
 catalogue_of = functools.lru_cache()(Catalogue)
 
 
@@ -76,9 +77,11 @@ class Report:
 
     def lines(self, detail):
         yes, no = self.replay.proven, self.replay.unproven
-        by = collections.Counter()
-        for (what, status), n in yes.items():
-            by[status if what.startswith('rule') else 'recomputed'] += n
+        lines = STATUS.read_text().splitlines() if STATUS.exists() else []
+        proof, by = {l.split()[0]: l.split()[1] for l in lines}, collections.Counter()
+        for (what, kind), n in yes.items():
+            rule = what[5:] if what.startswith('rule ') else None
+            by['%s/%s' % (kind, proof.get(rule, 'tested')) if rule else 'recomputed'] += n
         yield 'rewrites: %d, proven: %d (%s), not proven: %d' % (
             sum(yes.values()) + sum(no.values()), sum(yes.values()),
             ', '.join('%s %d' % x for x in sorted(by.items())) or 'none', sum(no.values()))

@@ -220,7 +220,7 @@ class Type:
         return size
 
     def key(self):
-        return self.dtype, None if self.dims is None else tuple(self.dims), self.other
+        return self.dtype, self.dims, self.other
 
 
 class Node:

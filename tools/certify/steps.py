@@ -373,10 +373,7 @@ def gid_changed(step, old):
 
 
 def trimmed(ins):
-    ins = list(ins)
-    while ins and ins[-1] is None:
-        ins.pop()
-    return ins
+    return ins if not ins or ins[-1] is not None else trimmed(ins[:-1])
 
 
 def reader(n):
