@@ -21,8 +21,7 @@ class Replay:
         self.equal = {}  # a representative of values that were proven equal
         self.proven = collections.Counter()    # (what, status) of rewrites
         self.unproven = collections.Counter()  # (what, why)
-        self.arrays = {}
-        self.parsed = {}
+        self.arrays, self.parsed = {}, {}
 
     # --- values that are equal ---
 
@@ -55,7 +54,7 @@ class Replay:
                     return True
         if x is not None and y is not None and self.same_nodes(x, y, old, depth + 1):
             return True
-        f, g = self.facts.of(a), self.facts.of(b)
+        f, g = old.facts.get(a) or self.facts.of(a), old.facts.get(b) or self.facts.of(b)
         if f.elems is not None and g.elems is not None and None not in f.elems and \
                 f.dtype == g.dtype and f.dims == g.dims and f.elems == g.elems:
             return True
@@ -126,11 +125,8 @@ class Replay:
 
     def computes(self, v, t, old):
         """Whether the value is the tensor."""
-        f = self.facts.of(v)
-        if f.elems is not None and f.dtype == t.dtype and f.dims == t.dims:
-            a = array_of(t)
-            if a is not None and list(a.items) == list(f.elems):
-                return True
+        if followed(old.facts.get(v) or self.facts.of(v), t):
+            return True
         a = self.value(v, old)
         return a is not None and a.dtype == t.dtype and a.dims == t.dims and same_raw(a, t)
 
@@ -141,7 +137,7 @@ class Replay:
         application = self.application(step) if 'rule' in step else None
         if application is not None:
             application.check()
-        old = Before(self.s, step)
+        old = Before(self.s, step, None if application else self.facts)
         self.gone = list(old.definition)
         self.edit(step)
         if 'after' in step:
@@ -173,7 +169,7 @@ class Replay:
         return Application(self.parsed[key], step, self.s, self.facts)
 
     def applied(self, application, step, old):
-        application.before = old.known
+        application.before = old.nodes
         replaced = {a: b for a, b in step.get('replace', ())}
         self.nothing_else(application, step, replaced, old)
         application.emitted(replaced)
@@ -344,8 +340,8 @@ class Replay:
 
     def gives(self, d, t, old):
         """Whether an output of a node is the tensor."""
-        a = self.compute(d[0], d[1], old)
-        return a is not None and (a.dtype, a.dims) == (t.dtype, t.dims) and same_raw(a, t)
+        f, a = old.facts.get(d[0].outs[d[1]]), self.compute(d[0], d[1], old)
+        return f is not None and followed(f, t) or a is not None and (a.dtype, a.dims) == (t.dtype, t.dims) and same_raw(a, t)
 
     def same_values(self, was, now, old):
         if now[0].op == 'Constant' and not now[0].domain and len(now[0].attrs) == 1:
@@ -354,6 +350,12 @@ class Replay:
         x, y = self.compute(was[0], was[1], old), self.compute(now[0], now[1], old)
         return x is not None and y is not None and (x.dtype, x.dims) == (y.dtype, y.dims) and \
             x.raw() == y.raw()
+
+
+def followed(f, t):
+    """Whether the elements that shapes gave are those of the tensor."""
+    a = array_of(t) if f.elems is not None and (f.dtype, f.dims) == (t.dtype, t.dims) else None
+    return a is not None and list(a.items) == list(f.elems)
 
 
 def op_of(d):
@@ -394,11 +396,10 @@ def reader(n):
 class Before:
     """What a step edits, as it was: definitions, uses, outputs of graphs, facts."""
 
-    def __init__(self, s, step):
+    def __init__(self, s, step, facts):
         self.s = s
         touched = set(step.get('nodes', {})) | set(step.get('erase', ()))
         self.nodes = {nid: s.nodes[nid].copy() for nid in touched if nid in s.nodes}
-        self.known = set(self.nodes)
         self.definition, self.used = {}, set()
         for n in self.nodes.values():
             for k, v in enumerate(n.outs):
@@ -408,10 +409,11 @@ class Before:
                         self.used.add(v)
         self.used |= {a for a, _ in step.get('replace', ()) if s.used(a)}
         self.was_const = {v: s.const[v] for v in step.get('constants', {}) if v in s.const}
-        self.graph_outs = {gid: list(s.graphs[gid].outs) for gid in step.get('graphs', {})
-                           if gid in s.graphs}
-        self.graph_ins = {gid: list(s.graphs[gid].ins) for gid in step.get('graphs', {})
-                          if gid in s.graphs}
+        graphs = {gid: s.graphs[gid] for gid in step.get('graphs', {}) if gid in s.graphs}
+        self.graph_outs = {gid: list(g.outs) for gid, g in graphs.items()}
+        self.graph_ins = {gid: list(g.ins) for gid, g in graphs.items()}
+        pairs = {v for pair in step.get('replace', ()) for v in pair} | self.used
+        self.facts = {v: facts.of(v) for v in pairs} if facts else {}
         self.ends = {a: not s.used(a) for a, _ in step.get('replace', ())}
 
     def define(self, v):
