@@ -248,8 +248,9 @@ class Replay:
                         raise Refused('node %s reads %s, which is not defined' % (nid, v))
         for v in self.gone:
             if v not in self.s.producer and v not in self.s.const and self.s.used(v):
-                readers = [n for n in self.s.uses.get(v, ())]
-                raise Refused('%s is used, and not defined any more (%s)' % (v, readers[:2]))
+                if self.s.uses.get(v) or any(v in g.outs and not g.function
+                                             for g in self.s.live_graphs()):
+                    raise Refused('%s is used, and not defined any more' % v)
 
     def edits(self, step, old):
         name = 'pass %s' % step['pass']
