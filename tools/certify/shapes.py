@@ -146,7 +146,10 @@ class Facts:
                 stack += need
                 continue
             self.tried.pop((at, 'open'), None)
-            f = self.infer(at)
+            try:
+                f = self.infer(at)
+            except Exception:
+                f = Fact()  # attributes or inputs that the operator does not have
             self.tried[at] = self.s.version, f
             if f.dtype and f.dims is not None:
                 self.known[at] = f
@@ -714,10 +717,6 @@ class Facts:
 
     op_GRU = op_LSTM
     op_RNN = op_LSTM
-
-    def op_NonZero(self, n, ins, out, v):
-        r = ins[0].dims
-        return Fact(7, None if r is None else (len(r) or 1, self.fresh(v, 1)))
 
 
 

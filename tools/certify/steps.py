@@ -248,8 +248,8 @@ class Replay:
                         raise Refused('node %s reads %s, which is not defined' % (nid, v))
         for v in self.gone:
             if v not in self.s.producer and v not in self.s.const and self.s.used(v):
-                if self.s.uses.get(v) or any(v in g.outs and not g.function
-                                             for g in self.s.live_graphs()):
+                outs = [g.outs for g in self.s.live_graphs() if not g.function]
+                if self.s.uses.get(v) or any(v in o for o in outs):
                     raise Refused('%s is used, and not defined any more' % v)
 
     def edits(self, step, old):
