@@ -294,6 +294,7 @@ const char *cmd_pass_nearest(const char *word);
 int cmd_cat(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_data(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_edit(int argc, char **argv);
 int cmd_explain(int argc, char **argv);

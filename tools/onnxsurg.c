@@ -17,6 +17,7 @@ static const struct {
     {"cat", cmd_cat},
     {"check", cmd_check},
     {"data", cmd_data},
+    {"diff", cmd_diff},
     {"doctor", cmd_doctor},
     {"edit", cmd_edit},
     {"explain", cmd_explain},

@@ -90,7 +90,7 @@ static const char help[] =
     "       onnxsurg [--pass PIPELINE] -i IN...\n"
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
     "       onnxsurg check|repair|doctor|explain|info|nodes|find|cat|ops|passes|rules\n"
-    "       onnxsurg run|verify|targets|probe|profile|isolate|reduce|split\n"
+    "       onnxsurg run|verify|targets|probe|profile|isolate|reduce|diff|split\n"
     "       onnxsurg edit|merge|data|weights|strip|restore|view   (each has --help)\n"
     "       onnxsurg mend IN OUT      (repair an invalid model)\n"
     "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"

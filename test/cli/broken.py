@@ -62,12 +62,12 @@ ARGUMENTS = {
     'mend': ['MODEL', 'OUT'], 'data': ['MODEL', 'OUT'],
     'split': ['--parts', '2', '--overwrite', '-o', 'out', 'MODEL'],
     'nodes': ['MODEL'], 'view': ['--svg', 'MODEL', '-o', '-'], 'find': ['--count', '/./', 'MODEL'],
-    'edit': ['steps.txt', 'MODEL', 'OUT'],
+    'diff': ['MODEL', 'MODEL'], 'edit': ['steps.txt', 'MODEL', 'OUT'],
     'weights': ['--export', 'w.npz', 'MODEL'], 'strip': ['MODEL', 'OUT'],
     'restore': ['--draw', 'MODEL', 'OUT'],
 }
 PARTS = {'out-1.onnx', 'out-2.onnx', 'out.split.json'}  # of split
-SHOW = {'cat', 'info', 'nodes', 'view', 'find'}                   # exit 0 whatever the model is
+SHOW = {'cat', 'info', 'nodes', 'view', 'find', 'diff'}           # exit 0 whatever the model is
 APART = {'passes', 'rules', 'targets', 'probe'}  # of no model
 COMPUTE = {'run', 'verify', 'isolate', 'merge'}
 PROMISE = re.compile(r'takes it|already supported|(?<!un)\bsupported$|no problems|0 points|equal in|are equal')

@@ -37,6 +37,7 @@ TASKS = (
     ('onnxsurg info --top 10 --dim N=1 model.onnx', '... and the most expensive nodes'),
     ('onnxsurg nodes model.onnx op=Conv', 'list nodes: all, or those of an address'),
     ('onnxsurg view model.onnx', 'draw a model as an HTML page'),
+    ('onnxsurg diff a.onnx b.onnx', 'compare two models by structure, names and weights'),
     ("onnxsurg find 'c = Conv (x, w, ...) y = Relu (c)' model.onnx", 'find a pattern'),
     ('onnxsurg cat model.onnx', 'print a model as text; the text can be read back'),
     ('onnxsurg check *.onnx', 'list what is invalid'),
@@ -62,7 +63,7 @@ TASKS = (
 )
 
 COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'view', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
-            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'merge', 'data', 'edit', 'weights', 'strip', 'restore')
+            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'diff', 'merge', 'data', 'edit', 'weights', 'strip', 'restore')
 
 
 def help_of(tool, *args):

@@ -22,6 +22,7 @@ EDGES = {
     'base': '',
     'check': 'base infer io ir schema',
     'diagnose': 'base check io repair target',
+    'diff': 'base io ir schema weights',
     'edit': 'base io ir rewrite',
     'eval': 'base io ir schema',
     'infer': 'base io ir schema sym',

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg diff A B`: what two models have in common and where they differ. */
+#include <onnxsurg/diff.h>
+#include <string.h>
+
+#include "diff_report.h"
+
+#define MOST_SHOWN 100u
+
+static const char help[] =
+    "usage: onnxsurg diff [OPTION]... A B\n"
+    "Compares two models by structure, then by names, then by weights, and prints\n"
+    "what was removed (-), added (+) and changed (~). Other names are no difference.\n"
+    "Exit code 0: the same up to names; 1: different; 6: something was not compared,\n"
+    "and nothing else differs.\n"
+    "\n"
+    "  --names             list other names of nodes, values and dimensions\n"
+    "  --all               list names and what no run depends on: doc strings,\n"
+    "                      declared types of inner values, order of nodes\n"
+    "  --strict            other names and all that --all lists mean exit code 1\n"
+    "  --read N            read at most N bytes of weights (1GiB); weights of both\n"
+    "                      models at one place of one file are equal without that\n"
+    "  --no-weights        read no weights\n"
+    "  --most N            differences that the text and the page list (100)\n"
+    "  --html FILE         write a page without references to other files\n"
+    "  --json              print JSON\n"
+    "  --sarif             print SARIF, for viewers of code\n";
+
+enum {
+  OPT_NAMES = OPT_OWN,
+  OPT_ALL,
+  OPT_STRICT,
+  OPT_READ,
+  OPT_NO_WEIGHTS,
+  OPT_MOST,
+  OPT_HTML,
+  OPT_SARIF
+};
+
+typedef struct job {
+  cli_common common;
+  surg_diff_options o;
+  diff_view view;
+  bool strict, sarif;
+  const char *html;
+} job;
+
+static int take(void *user, int o, char *arg) {
+  job *j = user;
+  switch (o) {
+    case OPT_NAMES:
+      j->view.names = true;
+      return EXIT_DONE;
+    case OPT_ALL:
+      j->view.names = j->view.remarks = true;
+      return EXIT_DONE;
+    case OPT_STRICT:
+      j->strict = true;
+      return EXIT_DONE;
+    case OPT_READ:
+      if (cli_number(arg, &j->o.read_limit) && j->o.read_limit) return EXIT_DONE;
+      return cli_usage("--read expects bytes, such as 20GiB; --no-weights reads none");
+    case OPT_NO_WEIGHTS:
+      j->o.no_weights = true;
+      return EXIT_DONE;
+    case OPT_MOST:
+      if (cli_number(arg, &j->view.most)) return EXIT_DONE;
+      return cli_usage("--most expects a number");
+    case OPT_HTML:
+      j->html = arg;
+      return EXIT_DONE;
+    default: /* OPT_SARIF */
+      j->sarif = true;
+      return EXIT_DONE;
+  }
+}
+
+static int verdict(const job *j) {
+  surg_diff_summary s = {.size = sizeof s};
+  surg_diff_get(j->view.diff, &s);
+  if (s.edits || (j->strict && (s.names || s.remarks))) return EXIT_MODEL;
+  return s.unknown ? EXIT_UNKNOWN : EXIT_DONE;
+}
+
+static int show(const job *j) {
+  int code = verdict(j);
+  if (j->common.json)
+    diff_print_json(&j->view, NULL);
+  else if (j->sarif)
+    diff_print_sarif(&j->view, code);
+  else if (!j->common.quiet)
+    diff_print_text(&j->view);
+  const int wrote = j->html ? diff_write_html(&j->view, j->html) : EXIT_DONE;
+  if (cli_text_failed()) return cli_no_memory();
+  return wrote != EXIT_DONE ? wrote : code;
+}
+
+static int compare(job *j, surg_context *ctx, char **args) {
+  surg_model *m[2] = {NULL, NULL};
+  surg_diff *d = NULL;
+  surg_status s = cli_load_any(ctx, &j->common, args[0], &m[0]);
+  if (s == SURG_OK) s = cli_load_any(ctx, &j->common, args[1], &m[1]);
+  if (s == SURG_OK) s = surg_diff_new(m[0], m[1], &j->o, &d);
+  j->view.diff = d;
+  j->view.paths[0] = args[0];
+  j->view.paths[1] = args[1];
+  const int code = s == SURG_OK ? show(j) : cli_exit_code(s);
+  surg_diff_free(d);
+  for (int k = 0; k < 2; k++) surg_model_free(m[k]);
+  return code;
+}
+
+int cmd_diff(int argc, char **argv) {
+  static const struct option options[] = {{"names", no_argument, NULL, OPT_NAMES},
+                                          {"all", no_argument, NULL, OPT_ALL},
+                                          {"strict", no_argument, NULL, OPT_STRICT},
+                                          {"read", required_argument, NULL, OPT_READ},
+                                          {"no-weights", no_argument, NULL, OPT_NO_WEIGHTS},
+                                          {"most", required_argument, NULL, OPT_MOST},
+                                          {"html", required_argument, NULL, OPT_HTML},
+                                          {"sarif", no_argument, NULL, OPT_SARIF},
+                                          CLI_COMMON_OPTIONS,
+                                          {0}};
+  job j = {.o = {.size = sizeof j.o}, .view = {.most = MOST_SHOWN}};
+  int code;
+  const cli_command command = {options, NULL, help, take, &j, &j.common};
+  if (!cli_options(argc, argv, &command, &code)) return code;
+  if (argc - optind != 2) return cli_usage("diff expects two models: `onnxsurg diff A B`");
+  if (j.sarif && j.common.json) return cli_usage("--json and --sarif exclude each other");
+  surg_context *ctx = cli_context(&j.common);
+  if (!ctx) return EXIT_LIMIT;
+  code = compare(&j, ctx, argv + optind);
+  surg_context_free(ctx);
+  return cli_flush(code);
+}
