@@ -291,6 +291,7 @@ int cmd_pass(int argc, char **argv);
 bool cmd_pass_known(const char *word, int argc, char **argv);
 /* The built-in pass with the most similar name, or NULL. */
 const char *cmd_pass_nearest(const char *word);
+int cmd_bisect(int argc, char **argv);
 int cmd_cat(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_data(int argc, char **argv);
@@ -305,6 +306,7 @@ int cmd_isolate(int argc, char **argv);
 int cmd_nodes(int argc, char **argv);
 int cmd_ops(int argc, char **argv);
 int cmd_passes(int argc, char **argv);
+int cmd_patch(int argc, char **argv);
 int cmd_probe(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_reduce(int argc, char **argv);

@@ -14,6 +14,7 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
     /* clang-format off */
+    {"bisect", cmd_bisect},
     {"cat", cmd_cat},
     {"check", cmd_check},
     {"data", cmd_data},
@@ -28,6 +29,7 @@ static const struct {
     {"nodes", cmd_nodes},
     {"ops", cmd_ops},
     {"passes", cmd_passes},
+    {"patch", cmd_patch},
     {"probe", cmd_probe},
     {"profile", cmd_profile},
     {"reduce", cmd_reduce},

@@ -124,6 +124,17 @@ SURG_EXPORT uint32_t surg_diff_value_marks(const surg_diff *d, const surg_value 
 /* Frees a difference; NULL is allowed. */
 SURG_EXPORT void surg_diff_free(surg_diff *d);
 
+/* Writes to `path` how the file of b is made from the file of a: ranges of it and new bytes, for
+ * the model and its data files, with digests of both. Both were loaded from files and not edited. A
+ * data file that is the same file for both is not read. SURG_EINVALID, SURG_EIO, SURG_EUNSUPPORTED
+ * (a data file in a folder of its own), SURG_ENOMEM, reported. O(bytes of both), memory does not
+ * depend on them. */
+SURG_EXPORT surg_status surg_patch_make(surg_model *a, surg_model *b, const char *path);
+/* Writes to `out` the model that a patch makes from a, byte for byte, and data files to its folder.
+ * SURG_EINVALID, reported: a is not the model that the patch is for, or the patch is damaged.
+ * SURG_EIO: a file cannot be read or written, or a data file of another content exists. */
+SURG_EXPORT surg_status surg_patch_apply(surg_model *a, const char *patch, const char *out);
+
 #ifdef __cplusplus
 }
 #endif

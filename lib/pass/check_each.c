@@ -273,7 +273,8 @@ static surg_status last_stretch(prover *p, surg_model *m, const surg__run_report
 }
 
 static surg_status refuse(const prover *p, const char *path) {
-  return surg__error(p->ctx, SURG_EINVALID, path, "%s%s%s; nothing is written",
+  return surg__error(p->ctx, SURG_EINVALID, path,
+                     "%s%s%s; nothing is written (`onnxsurg bisect` finds the rewrite)",
                      *p->blamed ? p->blamed : "", *p->blamed ? " changes what is computed: " : "",
                      p->what);
 }

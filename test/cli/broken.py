@@ -62,7 +62,7 @@ ARGUMENTS = {
     'mend': ['MODEL', 'OUT'], 'data': ['MODEL', 'OUT'],
     'split': ['--parts', '2', '--overwrite', '-o', 'out', 'MODEL'],
     'nodes': ['MODEL'], 'view': ['--svg', 'MODEL', '-o', '-'], 'find': ['--count', '/./', 'MODEL'],
-    'diff': ['MODEL', 'MODEL'], 'edit': ['steps.txt', 'MODEL', 'OUT'],
+    'diff': ['MODEL', 'MODEL'], 'patch': ['MODEL', 'no.patch', 'OUT'], 'bisect': ['MODEL'], 'edit': ['steps.txt', 'MODEL', 'OUT'],
     'weights': ['--export', 'w.npz', 'MODEL'], 'strip': ['MODEL', 'OUT'],
     'restore': ['--draw', 'MODEL', 'OUT'],
 }

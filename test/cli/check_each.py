@@ -56,7 +56,7 @@ class Check(Case):
     def test_blame(self):
         pipeline = 'identity,rewrite{rule=drop-abs},fold,prune'
         self.refused(r'^chain.onnxtxt: error: pass "rewrite" changes what is computed: output "y" '
-                     r'differs from what it was \(by up to [^)]*\); nothing is written$',
+                     r'differs from what it was \(by up to [^)]*\); nothing is written \(`onnxsurg bisect` finds the rewrite\)$',
                      '--check', '--rules', 'w.rules', '--pass', pipeline, 'chain.onnxtxt',
                      'out.onnxtxt')
         self.refused('pass "rewrite" changes', '--check=3', '--rules', 'w.rules', '--pass',

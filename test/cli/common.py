@@ -13,7 +13,7 @@ import onnx_wire as w  # noqa: E402
 
 TOOL = None
 EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / 'examples/models/tiny_cnn.onnxtxt'
-COMMANDS = ['check', 'info', 'cat', 'ops', 'passes', 'reduce', 'rules', 'run', 'verify', 'merge',
+COMMANDS = ['check', 'info', 'cat', 'ops', 'passes', 'reduce', 'diff', 'patch', 'bisect', 'rules', 'run', 'verify', 'merge',
             'isolate', 'repair', 'targets', 'probe', 'explain', 'doctor', 'profile', 'data',
             'nodes', 'view', 'find', 'edit', 'weights', 'strip', 'restore', 'split']
 

@@ -38,6 +38,8 @@ TASKS = (
     ('onnxsurg nodes model.onnx op=Conv', 'list nodes: all, or those of an address'),
     ('onnxsurg view model.onnx', 'draw a model as an HTML page'),
     ('onnxsurg diff a.onnx b.onnx', 'compare two models by structure, names and weights'),
+    ('onnxsurg diff --patch b.patch a.onnx b.onnx', '... and write how to make the second one'),
+    ('onnxsurg patch a.onnx b.patch out.onnx', 'make it again'),
     ("onnxsurg find 'c = Conv (x, w, ...) y = Relu (c)' model.onnx", 'find a pattern'),
     ('onnxsurg cat model.onnx', 'print a model as text; the text can be read back'),
     ('onnxsurg check *.onnx', 'list what is invalid'),
@@ -55,6 +57,7 @@ TASKS = (
     ('onnxsurg verify --engine builtin --engine ort --layers model.onnx', '... or of two engines'),
     ('onnxsurg --check in.onnx out.onnx', 'compare before writing'),
     ('onnxsurg --check=each in.onnx out.onnx', '... and leave out a pass that changes results'),
+    ('onnxsurg bisect model.onnx', 'find the rewrite that changes results'),
     ('onnxsurg isolate --node Conv_17 model.onnx bug/model.onnx', 'extract one node with its inputs'),
     ("onnxsurg reduce --test './crashes.sh' big.onnx small.onnx", 'find a smaller model with the same fault'),
     ('onnxsurg passes fold', 'explain a pass and its options'),
@@ -63,7 +66,7 @@ TASKS = (
 )
 
 COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'view', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
-            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'diff', 'merge', 'data', 'edit', 'weights', 'strip', 'restore')
+            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'diff', 'patch', 'bisect', 'merge', 'data', 'edit', 'weights', 'strip', 'restore')
 
 
 def help_of(tool, *args):

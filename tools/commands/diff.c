@@ -23,6 +23,7 @@ static const char help[] =
     "  --no-weights        read no weights\n"
     "  --most N            differences that the text and the page list (100)\n"
     "  --html FILE         write a page without references to other files\n"
+    "  --patch FILE        write a patch: `onnxsurg patch A FILE OUT` makes B\n"
     "  --json              print JSON\n"
     "  --sarif             print SARIF, for viewers of code\n";
 
@@ -34,6 +35,7 @@ enum {
   OPT_NO_WEIGHTS,
   OPT_MOST,
   OPT_HTML,
+  OPT_PATCH,
   OPT_SARIF
 };
 
@@ -42,7 +44,7 @@ typedef struct job {
   surg_diff_options o;
   diff_view view;
   bool strict, sarif;
-  const char *html;
+  const char *html, *patch;
 } job;
 
 static int take(void *user, int o, char *arg) {
@@ -68,6 +70,9 @@ static int take(void *user, int o, char *arg) {
       return cli_usage("--most expects a number");
     case OPT_HTML:
       j->html = arg;
+      return EXIT_DONE;
+    case OPT_PATCH:
+      j->patch = arg;
       return EXIT_DONE;
     default: /* OPT_SARIF */
       j->sarif = true;
@@ -101,6 +106,7 @@ static int compare(job *j, surg_context *ctx, char **args) {
   surg_status s = cli_load_any(ctx, &j->common, args[0], &m[0]);
   if (s == SURG_OK) s = cli_load_any(ctx, &j->common, args[1], &m[1]);
   if (s == SURG_OK) s = surg_diff_new(m[0], m[1], &j->o, &d);
+  if (s == SURG_OK && j->patch) s = surg_patch_make(m[0], m[1], j->patch);
   j->view.diff = d;
   j->view.paths[0] = args[0];
   j->view.paths[1] = args[1];
@@ -118,6 +124,7 @@ int cmd_diff(int argc, char **argv) {
                                           {"no-weights", no_argument, NULL, OPT_NO_WEIGHTS},
                                           {"most", required_argument, NULL, OPT_MOST},
                                           {"html", required_argument, NULL, OPT_HTML},
+                                          {"patch", required_argument, NULL, OPT_PATCH},
                                           {"sarif", no_argument, NULL, OPT_SARIF},
                                           CLI_COMMON_OPTIONS,
                                           {0}};

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Differences, patches, bisection. diff.py PROGRAM"""
+import json
+import os
+import pathlib
+import random
+import re
+import sys
+
+import common
+from common import EXAMPLE, Case, w
+
+EXAMPLES = sorted(EXAMPLE.parent.glob('*.onnxtxt'))
+HAS = 'import sys; sys.exit(%r in open(sys.argv[1], "rb").read())'
+
+
+def node(op, ins, outs, name):
+    return w.node(op, ins, outs, w.sub(3, name))
+
+
+def layers(n, edit=None):
+    """x -> n times (MatMul, Add, Relu or Tanh) -> y; each weight is another one. `edit` gets the
+    nodes and the weights."""
+    nodes, weights, last = [], [], 'x'
+    for i in range(n):
+        nodes += [node('MatMul', [last, 'w%d' % i], ['m%d' % i], 'matmul%d' % i),
+                  node('Add', ['m%d' % i, 'b%d' % i], ['a%d' % i], 'add%d' % i),
+                  node('Relu' if i % 2 else 'Tanh', ['a%d' % i], ['r%d' % i], 'act%d' % i)]
+        weights += [w.tensor('w%d' % i, w.FLOAT, [4, 4], w.floats(*(i + k / 16 for k in range(16)))),
+                    w.tensor('b%d' % i, w.FLOAT, [4], w.floats(i, 1, 2, 3))]
+        last = 'r%d' % i
+    nodes.append(node('Identity', [last], ['y'], 'last'))
+    if edit:
+        edit(nodes, weights)
+    return w.model(w.graph(nodes, weights, [w.value('x', dims=(4, 4))], [w.value('y', dims=(4, 4))]))
+
+
+class Difference(Case):
+    def diff(self, *args):
+        r = self.run_tool('diff', '--json', *args)
+        self.assertIn(r.returncode, (0, 1, 6), r.stderr)
+        self.assertEqual(r.stderr, b'')
+        return r.returncode, json.loads(r.stdout)
+
+    def edits(self, a, b):
+        """The edits that no other one implies."""
+        code, found = self.diff(a, b)
+        out = [i for i in found['items'] if i['level'] == 'edit' and 'cause' not in i]
+        self.assertEqual(code, 1 if out else 0)
+        return out
+
+    def test_names(self):
+        """Other names are no difference, on every example."""
+        for path in EXAMPLES:
+            with self.subTest(path=path.name):
+                self.ok('rename', '--prefix', 'q/', '--of', 'values+nodes+inputs+outputs', str(path),
+                        'b.onnx')
+                code, found = self.diff(str(path), 'b.onnx')
+                self.assertEqual((code, found['counts']['edits']), (0, 0))
+                self.assertGreater(found['counts']['names'], 0)
+                self.assertEqual(found['counts']['paired_nodes'], found['counts']['nodes'][0])
+
+    def test_planted(self):
+        """One edit is found as one edit of its kind, in the right place, also under other names."""
+        def other_op(nodes, weights):
+            nodes[5] = node('Sigmoid', ['a1'], ['r1'], 'act1')
+
+        def weight(nodes, weights):
+            weights[4] = w.tensor('w2', w.FLOAT, [4, 4], w.floats(*[2.5] + [2 + k / 16 for k in range(1, 16)]))
+
+        def insert(nodes, weights):
+            nodes[7] = node('Add', ['new', 'b2'], ['a2'], 'add2')
+            nodes.insert(7, node('Softsign', ['m2'], ['new'], 'new'))
+
+        def delete(nodes, weights):
+            nodes[9] = node('MatMul', ['a2', 'w3'], ['m3'], 'matmul3')
+            del nodes[8]
+
+        def rewire(nodes, weights):
+            nodes[16] = node('Add', ['r2', 'b5'], ['a5'], 'add5')
+        self.write('a.onnx', layers(8))
+        for edit, kind, place in ((other_op, 'operator', '"act1"'), (weight, 'weight', '"w2"'),
+                                  (insert, 'node', '"new"'), (delete, 'node', '"act2"'),
+                                  (rewire, 'edge', '"add5"')):
+            self.write('b.onnx', layers(8, edit))
+            self.ok('rename', '--prefix', 'q/', '--of', 'values+nodes', 'b.onnx', 'c.onnx')
+            for other in ('b.onnx', 'c.onnx'):
+                with self.subTest(edit=edit.__name__, other=other):
+                    found = self.edits('a.onnx', other)
+                    self.assertEqual([i['kind'] for i in found], [kind], found)
+                    where = ' '.join(x for x in found[0]['where'] if x)
+                    self.assertIn(place, where.replace('"q/', '"'))
+
+    def test_order(self):
+        """Nodes that were written in another order are the same model."""
+        self.write('a.onnx', w.model(w.graph(
+            [w.node(op, ['x'], [op]) for op in ('Relu', 'Tanh', 'Abs')] +
+            [w.node('Sum', ['Relu', 'Tanh', 'Abs'], ['y'])], [], [w.value('x')], [w.value('y')])))
+        self.write('b.onnx', w.model(w.graph(
+            [w.node(op, ['x'], [op]) for op in ('Abs', 'Relu', 'Tanh')] +
+            [w.node('Sum', ['Relu', 'Tanh', 'Abs'], ['y'])], [], [w.value('x')], [w.value('y')])))
+        code, found = self.diff('a.onnx', 'b.onnx')
+        self.assertEqual((code, [i['kind'] for i in found['items']]), (0, ['order']))
+
+    def test_forms(self):
+        self.write('a.onnx', layers(2))
+        self.write('b.onnx', layers(2, lambda n, _: n.__setitem__(2, node('Abs', ['a0'], ['r0'], '<act0>'))))
+        r = self.run_tool('diff', '--sarif', '--html', 'page.html', 'a.onnx', 'b.onnx')
+        self.assertEqual(r.returncode, 1)
+        results = json.loads(r.stdout)['runs'][0]['results']
+        self.assertEqual([x['ruleId'] for x in results], ['diff/operator'])
+        page = self.read('page.html').decode()
+        self.assertIn('&lt;act0&gt;', page)
+        self.assertNotIn('<act0>', page)
+        self.assertNotRegex(page, r'https?://|src=')
+
+    def test_data_files(self):
+        """Weights at one place of one file are not read; others are, up to the limit."""
+        self.write('a.onnx', layers(3))
+        self.ok('data', '--threshold', '1', '--file', 'w.data', 'a.onnx', 'e.onnx')
+        self.ok('set', '--node', 'add1', '--name', 'other', 'e.onnx', 'f.onnx')
+        code, found = self.diff('e.onnx', 'f.onnx')
+        self.assertEqual((code, found['counts']['read'], found['counts']['names']), (0, 0, 1))
+        os.truncate('w.data', os.path.getsize('w.data'))
+        code, found = self.diff('a.onnx', 'e.onnx')
+        self.assertEqual(code, 0)
+        self.assertGreater(found['counts']['read'], 0)
+        code, found = self.diff('--no-weights', 'a.onnx', 'e.onnx')
+        self.assertEqual((code, found['counts']['unknown']), (6, 6))
+        self.ok('strip', '--threshold', '1', 'a.onnx', 's.onnx')
+        code, found = self.diff('s.onnx', 's.onnx')
+        self.assertEqual((code, found['counts']['unknown']), (0, 0))
+
+
+class Patch(Case):
+    def patched(self, a, b):
+        """Makes b from a with a patch, in a folder of its own; the bytes of the patch."""
+        self.run_tool('diff', '--quiet', '--patch', 'p', a, b)
+        os.mkdir('out') if not os.path.isdir('out') else None
+        self.ok('patch', a, 'p', 'out/' + b)
+        self.assertEqual(self.read('out/' + b), self.read(b))
+        return os.path.getsize('p')
+
+    def test_examples(self):
+        for path in EXAMPLES:
+            with self.subTest(path=path.name):
+                self.run_tool('--pass', '', str(path), 'a.onnx')
+                self.run_tool('simplify', 'a.onnx', 'b.onnx')
+                self.patched('a.onnx', 'b.onnx')
+                self.patched('b.onnx', 'a.onnx')
+                self.patched('a.onnx', 'a.onnx')
+
+    def test_random(self):
+        """Bytes moved, repeated, removed and added."""
+        rng = random.Random(5)
+        blob = rng.randbytes(60000)
+        for k in range(12):
+            cut = sorted(rng.sample(range(len(blob)), 4))
+            other = rng.choice([
+                blob[cut[1]:cut[2]] + blob[:cut[1]] + blob[cut[2]:], blob[:cut[0]] + blob[cut[1]:],
+                blob + blob, blob[:cut[0]] + rng.randbytes(k * 100) + blob[cut[0]:], bytes(50000), b'', b'x'])
+            for name, data in (('a.onnx', blob), ('b.onnx', other)):
+                self.write(name, w.model(w.graph([w.node('Relu', ['x'], ['y'])], [
+                    w.tensor('t', 2, [len(data)], data)], [w.value('x')],
+                    [w.value('y')])))
+            with self.subTest(k=k):
+                self.patched('a.onnx', 'b.onnx')
+        self.write('b.onnx', self.read('a.onnx').replace(b'Relu', b'Tanh'))
+        self.assertLess(self.patched('a.onnx', 'b.onnx'), 600)
+
+    def test_refused(self):
+        self.write('a.onnx', layers(2))
+        self.write('b.onnx', layers(3))
+        self.run_tool('diff', '--quiet', '--patch', 'p', 'a.onnx', 'b.onnx')
+        self.bad(1, r'^b\.onnx: error: the patch is for another model: expected \d+ bytes with digest',
+                 'patch', 'b.onnx', 'p', 'o.onnx')
+        self.bad(1, r'^b\.onnx: error: is no patch; make one with', 'patch', 'a.onnx', 'b.onnx', 'o.onnx')
+        patch = self.read('p')
+        self.write('p', patch[:-3])
+        self.bad(1, r'^p: error: the patch is cut off$', 'patch', 'a.onnx', 'p', 'o.onnx')
+        self.write('p', patch[:-3] + b'???')
+        self.bad(1, r'^o\.onnx: error: the result has another digest', 'patch', 'a.onnx', 'p', 'o.onnx')
+        header = re.sub(rb'"parts":\[', b'"name":"../q","parts":[', patch)
+        length = str(int(patch.split()[2]) + 14).encode()
+        self.write('p', re.sub(rb'^(onnxsurg-patch 1 )\d+', rb'\g<1>' + length, header))
+        self.bad(1, r'outside of the folder', 'patch', 'a.onnx', 'p', 'o.onnx')
+        self.assertFalse(os.path.exists('o.onnx'))
+
+    def test_data_files(self):
+        self.write('a.onnx', layers(3))
+        self.write('b.onnx', layers(4))
+        self.ok('data', '--threshold', '1', '--file', 'w.data', 'a.onnx', 'e.onnx')
+        self.ok('data', '--threshold', '1', '--file', 'v.data', 'b.onnx', 'f.onnx')
+        self.patched('e.onnx', 'f.onnx')
+        self.assertEqual(self.read('out/v.data'), self.read('v.data'))
+        self.ok('set', '--node', 'add1', '--name', 'other', 'e.onnx', 'g.onnx')
+        self.assertLess(self.patched('e.onnx', 'g.onnx'), 800)
+        self.assertEqual(self.read('out/w.data'), self.read('w.data'))
+        self.ok('patch', 'e.onnx', 'p', 'h.onnx')  # beside e.onnx: w.data is there
+        self.assertEqual(self.read('h.onnx'), self.read('g.onnx'))
+
+
+class Bisection(Case):
+    def test_command(self):
+        """The rewrite after which a node is gone."""
+        test = "'%s' -c '%s'" % (sys.executable, "import sys; sys.exit(b\"debug_sum\" not in open(sys.argv[1], \"rb\").read())")
+        r = self.run_tool('bisect', '--test', test, '--pass', 'fold,prune', '--before', 'b.onnx', '--after', 'a.onnx',
+                          str(EXAMPLE))
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertRegex(r.stdout.decode(), r'^rewrite \d+ of \d+, of pass prune:\n- node\[\d+\] "debug_sum"')
+        self.assertIn(b'debug_sum', self.read('b.onnx'))
+        self.assertNotIn(b'debug_sum', self.read('a.onnx'))
+
+    def test_results(self):
+        r = self.run_tool('bisect', '--json', '--pass', 'to-bfloat16', '--allow', 'lossy', '--rtol', '1e-5', '--atol',
+                          '1e-7', str(EXAMPLE))
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual(json.loads(r.stdout)['bisect']['pass'], 'to-bfloat16')
+        r = self.run_tool('bisect', str(EXAMPLE))
+        self.assertEqual((r.returncode, r.stdout), (1, b'the result of the whole pipeline passes the test\n'))
+
+    def test_fails_before(self):
+        r = self.run_tool('bisect', '--test', 'false', str(EXAMPLE))
+        self.assertEqual(r.returncode, 1)
+        self.assertIn(b'the test fails before the first rewrite, too', r.stderr)
+
+
+
+
+if __name__ == '__main__':
+    common.main()
