@@ -169,10 +169,9 @@ static void put_facts(surg__page *p) {
   surg__buf_printf(&text, "IR %lld", (long long)surg_model_ir_version(m));
   for (size_t i = 0; i < surg_model_import_count(m); i++) {
     const char *domain = surg_model_import_domain(m, i);
-    surg__buf_printf(&text, ", %s ", *domain ? "" : "opset");
+    surg__buf_puts(&text, *domain ? ", " : ", opset");
     surg__buf_escape(&text, domain, strlen(domain), 0);
-    surg__buf_printf(&text, "%s%lld", *domain ? " " : "",
-                     (long long)surg_model_import_version(m, i));
+    surg__buf_printf(&text, " %lld", (long long)surg_model_import_version(m, i));
   }
   put_fact(p, n++, "format", text.failed ? "" : text.p);
   surg__buf_free(&text);

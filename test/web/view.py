@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Pages of `onnxsurg view` in a browser without a window: view.py PROGRAM SOURCE
+
+Each page is drawn, and a script that is added to a copy of it measures what the browser drew: every
+text is inside its box, no two boxes overlap, nothing is reported on the console. Exit code 77, with
+the reason, where Chromium is missing."""
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
+SECONDS = 60
+IF_LOOP = '''<ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+g (int64 n, float[2,8] x, bool c) => (float[2,8] y, float[K,2,8] all) <float[8] b = {1, 2, 3, 4, 5, 6, 7, 8}> {
+  [bias] f = Add (x, b)
+  [pick] p = If (c) <
+    then_branch = t () => (float[2,8] tp) { a1 = Relu (f) tp = Mul (a1, x) },
+    else_branch = e () => (float[2,8] ep) { ep = Neg (f) }>
+  [again] y, all = Loop (n, c, p) <
+    body = bd (int64 i, bool cond, float[2,8] s) => (bool go, float[2,8] next, float[2,8] each) {
+      go = Identity (cond)
+      next = local.twice (s)
+      each = Add (next, f)
+    }>
+}
+<domain: "local", opset_import: ["" : 17]>
+twice (X) => (Y) { Y = Add (X, X) }
+'''
+# Waits until the page is drawn, and puts what it measured into an element of its own.
+MEASURE = '''
+setTimeout(() => {
+  const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 2;
+  const apart = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
+  const boxes = [...document.querySelectorAll('.box')].map(g => ({ g, r: g.querySelector('.body').getBoundingClientRect() }));
+  const faults = [];
+  for (const { g, r } of boxes)
+    for (const t of g.querySelectorAll('text:not(.label)'))
+      if (!inside(t.getBoundingClientRect(), r)) faults.push('text outside: ' + t.textContent);
+  boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => { if (!apart(a.r, b.r)) faults.push('boxes overlap'); }));
+  const found = { boxes: boxes.length, links: document.querySelectorAll('.link').length, faults,
+    chosen: document.querySelectorAll('.box.chosen').length, side: document.getElementById('side').textContent,
+    path: document.getElementById('path').textContent, dark: document.documentElement.classList.contains('dark') };
+  const e = document.createElement('pre');
+  e.id = 'measured';
+  e.textContent = JSON.stringify(found);
+  document.body.append(e);
+}, 700);
+'''
+
+
+def measure(browser, page, folder, hash_='light', size='1300,1000'):
+    copy = folder / 'measured.html'
+    text = page.read_text(encoding='utf-8')
+    copy.write_text(text.replace('</body>', '<script>%s</script></body>' % MEASURE), encoding='utf-8')
+    done = subprocess.run(
+        [browser, '--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--enable-logging=stderr',
+         '--user-data-dir=%s' % (folder / 'profile'), '--window-size=' + size, '--virtual-time-budget=3000',
+         '--dump-dom', 'file://%s#%s' % (copy, hash_)], capture_output=True, timeout=SECONDS)
+    console = [l for l in done.stderr.decode('utf-8', 'replace').splitlines() if 'CONSOLE' in l]
+    assert not console, console
+    found = re.search(r'<pre id="measured">(.*?)</pre>', done.stdout.decode(), re.S)
+    assert found, 'the page was not drawn: %s' % done.stdout[-300:]
+    text = found[1]
+    for entity, letter in (('&lt;', '<'), ('&gt;', '>'), ('&amp;', '&')):
+        text = text.replace(entity, letter)
+    m = json.loads(text)
+    assert not m['faults'], m['faults'][:5]
+    return m
+
+
+def page_of(tool, model, folder, *options):
+    out = folder / 'page.html'
+    subprocess.run([tool, 'view', '--layout', 'own', *options, str(model), '-o', str(out)], check=True, timeout=SECONDS)
+    return out
+
+
+def main():
+    tool, source = sys.argv[1], pathlib.Path(sys.argv[2])
+    browser = next((b for b in BROWSERS if shutil.which(b)), None)
+    if not browser:
+        print('skipped: no browser (%s)' % ', '.join(BROWSERS))
+        return 77
+    with tempfile.TemporaryDirectory(prefix='view-') as name:
+        folder = pathlib.Path(name)
+        cnn = page_of(tool, source / 'examples/models/tiny_cnn.onnxtxt', folder)
+        m = measure(browser, cnn, folder, size='1300,1600')
+        assert (m['boxes'], m['chosen'], m['dark']) == (14, 0, False), m
+        assert 'tiny_cnn.onnxtxt' in m['path'] and 'search' in m['side'], m
+        m = measure(browser, cnn, folder, 'dark&n0')
+        assert m['dark'] and m['chosen'] == 1, m
+        assert 'inputs' in m['side'] and 'min' in m['side'], m['side']
+        (folder / 'if.onnxtxt').write_text(IF_LOOP, encoding='utf-8')
+        page = page_of(tool, folder / 'if.onnxtxt', folder)
+        m = measure(browser, page, folder)
+        assert m['boxes'] == 8 and m['links'] == 10, m
+        m = measure(browser, page, folder, 's3')
+        assert 'body' in m['path'] and m['boxes'] > 6, m
+        page = page_of(tool, folder / 'if.onnxtxt', folder, '--target', 'tensorrt-8.6')
+        assert 'tensorrt-8.6' in measure(browser, page, folder)['side']
+    print('4 pages drawn')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
