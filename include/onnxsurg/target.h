@@ -141,6 +141,9 @@ SURG_EXPORT surg_status surg_target_find_operator(const surg_target *t, const ch
 /* Fact k of operator i as a phrase: `versions 7 to 13; types float, float16; B constant`. To free
  * with surg_context_free_bytes. SURG_ENOTFOUND: there is none. SURG_ENOMEM */
 SURG_EXPORT surg_status surg_target_fact(const surg_target *t, size_t i, size_t k, char **text);
+/* The source of fact k of operator i: its own, or that of the target. NULL: there is no
+ * such fact, or no source is stated. Borrowed. */
+SURG_EXPORT const char *surg_target_fact_source(const surg_target *t, size_t i, size_t k);
 
 /* States that operators of a domain ("com.acme"), or one of them ("com.acme:Foo"), are registered
  * with the engine. The text is copied. SURG_EUSAGE: it is neither. */

@@ -192,3 +192,9 @@ surg_status surg_target_fact(const surg_target *t, size_t i, size_t k, char **te
   put_fact(&b, &t->ops.items[i].facts[k]);
   return surg__buf_give(&b, text);
 }
+
+const char *surg_target_fact_source(const surg_target *t, size_t i, size_t k) {
+  if (!t || i >= t->ops.count || k >= t->ops.items[i].n) return NULL;
+  const char *own = t->ops.items[i].facts[k].source;
+  return own ? own : t->source;
+}

@@ -5,11 +5,13 @@
 #include "check_target.h"
 
 static const char help[] =
-    "usage: onnxsurg targets [--json] [--plugin FILE] [NAME|FILE.target [OP...]]\n"
+    "usage: onnxsurg targets [--json] [--plugin FILE]\n"
+    "       onnxsurg targets [--json] [--why] NAME|FILE.target [OP...]\n"
     "Lists the known engines; with a name, prints what that engine supports, with\n"
     "operators, only those. Names may be short: ort, trt8.6.\n"
     "doc/targets.md explains the facts of a target and how to write one.\n"
     "  --json              print JSON\n"
+    "  --why               print the source of each fact of the operators\n"
     "  --plugin FILE       list the targets of a plugin too\n"
     "next: onnxsurg check --target NAME IN\n";
 
@@ -147,7 +149,7 @@ static json_t *target_json(const surg_target *t) {
   return j;
 }
 
-static void put_op(cli_text *b, surg_context *ctx, const surg_target *t, size_t i) {
+static void put_op(cli_text *b, surg_context *ctx, const surg_target *t, size_t i, bool why) {
   surg_target_operator op = {.size = sizeof op};
   surg_target_operator_at(t, i, &op);
   cli_text_printf(b, "  %s\n", op.name);
@@ -157,16 +159,21 @@ static void put_op(cli_text *b, surg_context *ctx, const surg_target *t, size_t 
     cli_text_puts(b, "    ");
     cli_text_take(b, ctx, s, text);
     cli_text_putc(b, '\n');
+    if (!why) continue;
+    const char *source = surg_target_fact_source(t, i, k);
+    cli_text_puts(b, "      source: ");
+    cli_text_wrap(b, source ? source : "not stated", 14, 14);
   }
 }
 
-static void put_ops(cli_text *b, surg_context *ctx, const surg_target *t, char **names, int n) {
+static void put_ops(cli_text *b, surg_context *ctx, const surg_target *t, char **names, int n,
+                    bool why) {
   surg_target_summary sum = {.size = sizeof sum};
   surg_target_get(t, &sum);
   for (int i = 0; i < n; i++) {
     size_t at;
     if (surg_target_find_operator(t, names[i], &at) == SURG_OK) {
-      put_op(b, ctx, t, at);
+      put_op(b, ctx, t, at, why);
       continue;
     }
     cli_text_puts(b, "  \"");
@@ -176,7 +183,7 @@ static void put_ops(cli_text *b, surg_context *ctx, const surg_target *t, char *
   }
 }
 
-static int show(surg_context *ctx, char **args, int n, bool json) {
+static int show(surg_context *ctx, char **args, int n, bool json, bool why) {
   if (n == 0) return list(ctx, json);
   int code;
   surg_target *t = cli_target(ctx, args[0], &code);
@@ -185,7 +192,7 @@ static int show(surg_context *ctx, char **args, int n, bool json) {
   if (json)
     cli_print_json(target_json(t));
   else if (n > 1)
-    put_ops(&b, ctx, t, args + 1, n - 1);
+    put_ops(&b, ctx, t, args + 1, n - 1, why);
   else
     put_target(&b, t);
   cli_text_print(&b);
@@ -193,15 +200,26 @@ static int show(surg_context *ctx, char **args, int n, bool json) {
   return code;
 }
 
+enum { OPT_WHY = OPT_OWN };
+
+static int take(void *why, int o, char *arg) {
+  (void)o; /* the only option */
+  (void)arg;
+  *(bool *)why = true;
+  return EXIT_DONE;
+}
+
 int cmd_targets(int argc, char **argv) {
-  static const struct option options[] = {CLI_COMMON_OPTIONS, {0}};
+  static const struct option options[] = {
+      {"why", no_argument, NULL, OPT_WHY}, CLI_COMMON_OPTIONS, {0}};
+  bool why = false;
   cli_common common;
   int code;
-  const cli_command command = {options, NULL, help, NULL, NULL, &common};
+  const cli_command command = {options, NULL, help, take, &why, &common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   surg_context *ctx = cli_context(&common);
   if (!ctx) return EXIT_LIMIT;
-  code = show(ctx, argv + optind, argc - optind, common.json);
+  code = show(ctx, argv + optind, argc - optind, common.json, why);
   if (cli_out_of_memory(ctx) && code == EXIT_DONE) code = EXIT_LIMIT;
   surg_context_free(ctx);
   return cli_flush(code);

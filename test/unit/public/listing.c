@@ -209,6 +209,8 @@ START_TEST(targets_state_facts) {
   ck_assert_str_eq(words, "refused; no loops");
   surg_context_free_bytes(ctx, words);
   ck_assert_int_eq(surg_target_fact(t, 1, 1, &words), SURG_ENOTFOUND);
+  ck_assert_ptr_null(surg_target_fact_source(t, 1, 1));
+  ck_assert_ptr_eq(surg_target_fact_source(t, 1, 0), surg_target_source(t));
   surg_target_free(t);
 }
 END_TEST
