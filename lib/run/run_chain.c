@@ -91,7 +91,7 @@ static surg_status open_link(surg__exec *r, const surg__chain *c, size_t k) {
   return s;
 }
 
-surg_status surg__chain_open(surg__exec *r) {
+static surg_status open_all(surg__exec *r) {
   const surg__chain *c = r->engine->chain;
   surg_context *ctx = surg_model_context(c->whole);
   const surg_graph *g = surg_model_graph(c->whole);
@@ -142,6 +142,12 @@ void surg__chain_close(surg__exec *r) {
   surg__free(ctx, l->outputs);
   surg__free(ctx, l);
   r->links = NULL;
+}
+
+surg_status surg__chain_open(surg__exec *r) {
+  const surg_status s = open_all(r);
+  if (s != SURG_OK) surg__chain_close(r);
+  return s;
 }
 
 /* --- running --- */

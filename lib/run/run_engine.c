@@ -26,6 +26,12 @@ surg_status surg__exec_open(surg__exec *r, const surg__engine *e, surg_model *m)
   return s;
 }
 
+bool surg__exec_opened(const surg__exec *r) {
+  const surg__chain *chain = r->engine ? r->engine->chain : NULL;
+  if (chain && chain->whole == r->model) return r->links != NULL;
+  return r->engine && (!r->engine->ort || r->session);
+}
+
 void surg__exec_close(surg__exec *r) {
   surg__chain_close(r);
   if (r->engine && r->engine->ort) surg__ort_session_free(r->engine->ort, r->session);

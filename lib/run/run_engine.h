@@ -42,6 +42,8 @@ typedef struct surg__exec {
 
 /* Prepares a model. Failures are stored in `why` and not reported, except for system failures. */
 surg_status surg__exec_open(surg__exec *r, const surg__engine *e, surg_model *m);
+/* Whether the last surg__exec_open succeeded. */
+bool surg__exec_opened(const surg__exec *r);
 void surg__exec_close(surg__exec *r);
 /* As surg__session_run; SURG_EUNSUPPORTED also for tensors that cannot be passed to the engine. */
 surg_status surg__exec_run(surg__exec *r, const surg__array *in, surg__array *out);

@@ -38,8 +38,8 @@ typedef struct verify {
   surg__engine own;  /* used where the options have no engine */
   size_t *in_first;  /* for each input of the second model its index in the first, or n_in */
   size_t *out_other; /* for each output of the first model its index in the second, or n_out */
-  bool open; /* an input has a dimension whose size is chosen here */
-  bool made; /* an input was made up */
+  bool open;         /* an input has a dimension whose size is chosen here */
+  bool made;         /* an input was made up */
   const char *symbols[SYMBOLS];
   size_t n_symbols;
   const struct other_range *range; /* current range of inputs; NULL: the default */
@@ -65,8 +65,8 @@ static surg_status open_side(verify *v, int k) {
 
 static surg_status match(verify *v) {
   const side *a = &v->sides[0], *b = &v->sides[1];
-  v->in_first = surg__match_names(v->ctx, b->n_in, surg__input_name, b->g, a->n_in,
-                                  surg__input_name, a->g);
+  v->in_first =
+      surg__match_names(v->ctx, b->n_in, surg__input_name, b->g, a->n_in, surg__input_name, a->g);
   v->out_other = surg__match_names(v->ctx, a->n_out, surg__output_name, a->g, b->n_out,
                                    surg__output_name, b->g);
   return v->in_first && v->out_other ? SURG_OK : SURG_ENOMEM;
@@ -214,7 +214,7 @@ static void hand_inputs(verify *v) {
 static surg_status ready(verify *v, int k) {
   side *s = &v->sides[k];
   drop(s->out, s->n_out);
-  if (s->runner.engine) return s->engine->ort && !s->runner.session ? SURG_EUNSUPPORTED : SURG_OK;
+  if (s->runner.engine) return surg__exec_opened(&s->runner) ? SURG_OK : SURG_EUNSUPPORTED;
   const surg_status status = surg__exec_open(&s->runner, s->engine, v->models[k]);
   return status == SURG_EINVALID ? SURG_EUNSUPPORTED : status; /* no other input helps */
 }
@@ -246,8 +246,7 @@ static void worsen(surg__distance *w, const surg__distance *d) {
 static size_t other_of(const verify *v, size_t i) {
   const side *a = &v->sides[0], *b = &v->sides[1];
   const size_t k = v->out_other[i];
-  const bool by_place =
-      k == b->n_out && a->n_out == b->n_out && (!v->o->may_lose || renamed(v, i));
+  const bool by_place = k == b->n_out && a->n_out == b->n_out && (!v->o->may_lose || renamed(v, i));
   return by_place ? i : k;
 }
 
@@ -403,7 +402,7 @@ static surg_status one_size(verify *v, int64_t size, bool *ran, bool *hopeless) 
       if (s != SURG_OK) return s;
       *ran |= first == SURG_OK;
       *hopeless |= first == SURG_EUNSUPPORTED || first == SURG_ELIMIT;
-      if (!v->made) return SURG_OK; /* inputs are given, so there is only one set */
+      if (!v->made) return SURG_OK;            /* inputs are given, so there is only one set */
       if (*v->report->failure) return SURG_OK; /* further sets add nothing */
     }
   return SURG_OK;
@@ -509,10 +508,12 @@ surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_option
                          surg__verify_report *report) {
   verify v = {.ctx = surg_model_context(a), .o = options, .report = report, .models = {a, b}};
   *report = (surg__verify_report){.ctx = v.ctx};
-  v.own = (surg__engine){.max_bytes = options->max_bytes, .max_work = options->max_work,
+  v.own = (surg__engine){.max_bytes = options->max_bytes,
+                         .max_work = options->max_work,
                          .max_turns = options->max_turns,
                          .seed = options->no_random ? NULL : &options->seed,
-                         .cancel = options->cancel, .cancel_user = options->cancel_user};
+                         .cancel = options->cancel,
+                         .cancel_user = options->cancel_user};
   surg_status s = open_side(&v, 0);
   if (s == SURG_OK) s = open_side(&v, 1);
   if (s == SURG_OK) s = match(&v);

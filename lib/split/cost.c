@@ -20,7 +20,8 @@ typedef struct place {
 typedef struct row {
   surg_split *s;
   surg_node **nodes;
-  place *at;                /* the row */
+  place *at;                /* the row: nodes but Constant and dead ones */
+  size_t n;                 /* its length */
   size_t *rank;             /* of each node in it */
   uint64_t *weight;         /* of each place */
   uint64_t *values, *bytes; /* that cross before each place */
@@ -63,21 +64,31 @@ static int by_position(const void *a, const void *b) {
   return x->node < y->node ? -1 : x->node > y->node;
 }
 
+static bool in_row(const row *r, size_t i) {
+  return !surg__split_constant(r->nodes[i]) && !r->s->dead[i];
+}
+
 /* Nodes in the order of the graph, but those that compute constants are just before the first node
- * that reads them. */
+ * that reads them. A Constant node has the rank of that node. */
 static surg_status line_up(row *r) {
   const size_t n = r->s->n_nodes;
   bool *settled = surg__calloc(r->s->ctx, n + 1, sizeof *settled);
-  if (!settled) return surg__alloc_status(r->s->ctx);
-  for (size_t i = 0; i < n; i++) settled[i] = is_settled(r->nodes[i], settled);
-  for (size_t i = n; i-- > 0;) {
-    size_t at = settled[i] ? first_reader(r, r->nodes[i], r->at) : i;
-    r->at[i] = (place){i, at < n ? at : i};
+  place *all = surg__calloc(r->s->ctx, n + 1, sizeof *all);
+  const surg_status s = settled && all ? SURG_OK : surg__alloc_status(r->s->ctx);
+  for (size_t i = 0; s == SURG_OK && i < n; i++) settled[i] = is_settled(r->nodes[i], settled);
+  for (size_t i = n; s == SURG_OK && i-- > 0;) {
+    const size_t at = settled[i] ? first_reader(r, r->nodes[i], all) : i;
+    all[i] = (place){i, at < n ? at : i};
   }
-  qsort(r->at, n, sizeof *r->at, by_position);
-  for (size_t k = 0; k < n; k++) r->rank[r->at[k].node] = k;
+  for (size_t i = 0; s == SURG_OK && i < n; i++)
+    if (in_row(r, i)) r->at[r->n++] = all[i];
+  qsort(r->at, r->n, sizeof *r->at, by_position);
+  for (size_t k = 0; k < r->n; k++) r->rank[r->at[k].node] = k;
+  for (size_t i = 0; s == SURG_OK && i < n; i++)
+    if (!in_row(r, i) && all[i].position != i) r->rank[i] = r->rank[all[i].position];
   surg__free(r->s->ctx, settled);
-  return SURG_OK;
+  surg__free(r->s->ctx, all);
+  return s;
 }
 
 /* --- what crosses --- */
@@ -93,7 +104,8 @@ static void add_crossing(row *r, const surg_value *v, size_t from) {
   size_t last = from;
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
     const surg_node *user = surg__split_user(u, g);
-    const size_t k = user ? r->rank[surg__split_index(user)] : from;
+    const size_t at = user ? surg__split_index(user) : SIZE_MAX;
+    const size_t k = user && !r->s->dead[at] ? r->rank[at] : from;
     if (k > last) last = k;
   }
   if (last == from) return;
@@ -110,13 +122,13 @@ static void add_crossing(row *r, const surg_value *v, size_t from) {
 static void count_crossings(row *r) {
   const size_t n = r->s->n_nodes;
   for (size_t i = 0; i < n; i++) {
-    if (surg__split_constant(r->nodes[i])) continue;
+    if (!in_row(r, i)) continue;
     for (size_t k = 0; k < surg_node_output_count(r->nodes[i]); k++) {
       const surg_value *v = surg_node_output(r->nodes[i], k);
       if (v) add_crossing(r, v, r->rank[i]);
     }
   }
-  for (size_t k = 1; k <= n; k++) {
+  for (size_t k = 1; k <= r->n; k++) {
     r->values[k] += r->values[k - 1];
     r->bytes[k] += r->bytes[k - 1];
   }
@@ -191,11 +203,11 @@ static uint64_t add(uint64_t a, uint64_t b) {
 }
 
 static void weigh(row *r, const weight *list, size_t n, int32_t by) {
-  for (size_t k = 0; k < r->s->n_nodes; k++) {
-    const surg_node *node = r->nodes[r->at[k].node];
-    r->weight[k] = by == SURG_SPLIT_NODES ? !surg__split_constant(node) : surg_node_bytes(node);
-  }
-  for (size_t i = 0; by == SURG_SPLIT_BYTES && i < n; i++)
+  for (size_t k = 0; by == SURG_SPLIT_NODES && k < r->n; k++) r->weight[k] = 1;
+  if (by == SURG_SPLIT_NODES) return;
+  for (size_t i = 0; i < r->s->n_nodes; i++)
+    r->weight[r->rank[i]] = add(r->weight[r->rank[i]], surg_node_bytes(r->nodes[i]));
+  for (size_t i = 0; i < n; i++)
     r->weight[list[i].readers[0]] = add(r->weight[list[i].readers[0]], list[i].bytes);
 }
 
@@ -235,7 +247,7 @@ static size_t within(size_t k, size_t low, size_t high) {
 
 static surg_status plan_parts(row *r, size_t parts, uint64_t *before) {
   surg_split *s = r->s;
-  const size_t n = s->n_nodes;
+  const size_t n = r->n;
   for (size_t k = 0; k < n; k++) before[k + 1] = add(before[k], r->weight[k]);
   if (n < parts)
     return surg__error(s->ctx, SURG_EUSAGE, surg_model_path(s->m),
@@ -266,6 +278,7 @@ typedef struct sizing {
   size_t *weight;       /* of each entry */
   size_t *seen;         /* for each weight, 1 + the part that has it */
   uint64_t *size;       /* of the part, after each place */
+  uint64_t *own;        /* bytes of the nodes of each place, with Constants */
 } sizing;
 
 static void free_sizing(surg_context *ctx, sizing *z) {
@@ -274,6 +287,7 @@ static void free_sizing(surg_context *ctx, sizing *z) {
   surg__free(ctx, z->weight);
   surg__free(ctx, z->seen);
   surg__free(ctx, z->size);
+  surg__free(ctx, z->own);
 }
 
 static surg_status open_sizing(const row *r, const weight *list, size_t n, sizing *z) {
@@ -285,7 +299,11 @@ static surg_status open_sizing(const row *r, const weight *list, size_t n, sizin
   z->weight = surg__calloc(ctx, entries, sizeof *z->weight);
   z->seen = surg__calloc(ctx, n + 1, sizeof *z->seen);
   z->size = surg__calloc(ctx, r->s->n_nodes + 1, sizeof *z->size);
-  if (!z->first || !z->next || !z->weight || !z->seen || !z->size) return surg__alloc_status(ctx);
+  z->own = surg__calloc(ctx, r->s->n_nodes + 1, sizeof *z->own);
+  if (!z->first || !z->next || !z->weight || !z->seen || !z->size || !z->own)
+    return surg__alloc_status(ctx);
+  for (size_t i = 0; i < r->s->n_nodes; i++)
+    z->own[r->rank[i]] = add(z->own[r->rank[i]], surg_node_bytes(r->nodes[i]));
   size_t e = 0;
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < list[i].n; k++) {
@@ -297,8 +315,8 @@ static surg_status open_sizing(const row *r, const weight *list, size_t n, sizin
 }
 
 /* Bytes that place k adds to part p, which starts before it. */
-static uint64_t bytes_at(const row *r, const weight *list, sizing *z, size_t k, size_t p) {
-  uint64_t bytes = surg_node_bytes(r->nodes[r->at[k].node]);
+static uint64_t bytes_at(const weight *list, sizing *z, size_t k, size_t p) {
+  uint64_t bytes = z->own[k];
   for (size_t e = z->first[k]; e; e = z->next[e]) {
     if (z->seen[z->weight[e]] == p + 1) continue;
     z->seen[z->weight[e]] = p + 1;
@@ -310,11 +328,11 @@ static uint64_t bytes_at(const row *r, const weight *list, sizing *z, size_t k, 
 /* The cut of the part that starts at `from`: the best in the second half of what fits. */
 static size_t cut_by_size(const row *r, const weight *list, sizing *z, size_t from, size_t p,
                           uint64_t most) {
-  const size_t n = r->s->n_nodes;
+  const size_t n = r->n;
   uint64_t size = 0;
   size_t end = from;
   for (; end < n; end++) {
-    size = add(size, bytes_at(r, list, z, end, p));
+    size = add(size, bytes_at(list, z, end, p));
     if (size > most) break;
     z->size[end] = size;
   }
@@ -330,7 +348,7 @@ static surg_status plan_size(row *r, const weight *list, size_t n_list, uint64_t
   sizing z = {0};
   surg_status status = open_sizing(r, list, n_list, &z);
   size_t from = 0, p = 0;
-  for (; status == SURG_OK && from < s->n_nodes; p++) {
+  for (; status == SURG_OK && from < r->n; p++) {
     const size_t cut = cut_by_size(r, list, &z, from, p, most);
     if (cut == from)
       status = surg__node_error(r->nodes[r->at[from].node], SURG_EUNSUPPORTED,
@@ -355,8 +373,6 @@ surg_status surg__split_balance(surg_split *s, surg_node **nodes, const surg_spl
   weight *list = NULL;
   size_t n_list = 0;
   const size_t n = s->n_nodes;
-  if (n == 0)
-    return surg__error(ctx, SURG_EUSAGE, surg_model_path(s->m), "there are no nodes to split");
   r.at = surg__calloc(ctx, n + 1, sizeof *r.at);
   r.rank = surg__calloc(ctx, n + 1, sizeof *r.rank);
   r.weight = surg__calloc(ctx, n + 1, sizeof *r.weight);
@@ -366,6 +382,8 @@ surg_status surg__split_balance(surg_split *s, surg_node **nodes, const surg_spl
   surg_status status = r.at && r.rank && r.weight && r.values && r.bytes && before
                            ? line_up(&r)
                            : surg__alloc_status(ctx);
+  if (status == SURG_OK && r.n == 0)
+    status = surg__error(ctx, SURG_EUSAGE, surg_model_path(s->m), "there are no nodes to split");
   if (status == SURG_OK) status = read_weights(&r, &list, &n_list);
   if (status == SURG_OK) {
     count_crossings(&r);

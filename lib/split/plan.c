@@ -76,12 +76,52 @@ static surg_status cut_at(cutting *c, uint32_t k, surg_value *const *values, siz
     }
     c->needed[i] = true;
     s->part[i] = k;
-    count += !surg__split_constant(c->nodes[i]);
+    count += !surg__split_constant(c->nodes[i]) && !s->dead[i];
+    s->dead[i] = false;
   }
   if (count) return SURG_OK;
   return surg__error(s->ctx, SURG_EUSAGE, surg_model_path(s->m),
                      "part %u would have no nodes: an earlier cut has all that compute %s",
                      (unsigned)k + 1, n ? surg__q(s->ctx, surg_value_name(values[0])) : "it");
+}
+
+static bool is_output(const surg_value *v, const surg_graph *g) {
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
+    if (surg_use_get_kind(u) == SURG_USE_OUTPUT && surg_use_graph(u) == g) return true;
+  return false;
+}
+
+/* Finds the nodes on which no output of the model depends. */
+static void find_dead(surg_split *s, surg_node **nodes) {
+  const surg_graph *g = surg_model_graph(s->m);
+  for (size_t i = s->n_nodes; i-- > 0;) {
+    s->dead[i] = true;
+    for (size_t k = 0; s->dead[i] && k < surg_node_output_count(nodes[i]); k++) {
+      const surg_value *v = surg_node_output(nodes[i], k);
+      if (v && is_output(v, g)) s->dead[i] = false;
+      for (const surg_use *u = v ? surg_value_first_use(v) : NULL; u; u = surg_use_next(u)) {
+        const surg_node *user = surg__split_user(u, g);
+        if (user && !s->dead[surg__split_index(user)]) s->dead[i] = false;
+      }
+    }
+  }
+}
+
+/* A dead node is in the first part that has all values that it reads. */
+static void settle_dead(surg_split *s, surg_node **nodes) {
+  const surg_graph *g = surg_model_graph(s->m);
+  for (size_t i = 0; i < s->n_nodes; i++)
+    if (s->dead[i]) s->part[i] = 0;
+  for (size_t i = 0; i < s->n_nodes; i++)
+    for (size_t k = 0; k < surg_node_output_count(nodes[i]); k++) {
+      const surg_value *v = surg_node_output(nodes[i], k);
+      for (const surg_use *u = v ? surg_value_first_use(v) : NULL; u; u = surg_use_next(u)) {
+        const surg_node *user = surg__split_user(u, g);
+        const size_t at = user ? surg__split_index(user) : 0;
+        if (user && s->dead[at] && s->part[at] < s->part[i] && !surg__split_constant(nodes[i]))
+          s->part[at] = s->part[i];
+      }
+    }
 }
 
 /* A node without inputs that is read only later moves to the first part that reads it. */
@@ -112,7 +152,7 @@ static surg_status plan_cuts(surg_split *s, surg_node **nodes, const surg_split_
   for (size_t i = 0; i < s->n_nodes; i++) {
     if (s->part[i] != REST) continue;
     s->part[i] = (uint32_t)o->n_cuts;
-    rest += !surg__split_constant(nodes[i]);
+    rest += !surg__split_constant(nodes[i]) && !s->dead[i];
   }
   s->n_parts = o->n_cuts + 1;
   if (r == SURG_OK && !rest)
@@ -143,7 +183,9 @@ static surg_status plan(surg_split *s, const surg_split_options *o) {
   size_t i = 0;
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) nodes[i++] = n;
   number(g, true);
+  find_dead(s, nodes);
   surg_status r = o->n_cuts ? plan_cuts(s, nodes, o) : surg__split_balance(s, nodes, o);
+  if (r == SURG_OK) settle_dead(s, nodes);
   if (r == SURG_OK) settle_constants(s, nodes);
   number(g, false);
   surg__free(s->ctx, nodes);
@@ -163,7 +205,8 @@ surg_status surg_split_new(surg_model *m, const surg_split_options *options, sur
   if (!s) return surg__alloc_status(ctx);
   *s = (surg_split){.ctx = ctx, .m = m, .n_nodes = surg_graph_node_count(surg_model_graph(m))};
   s->part = surg__calloc(ctx, s->n_nodes + 1, sizeof *s->part);
-  r = s->part ? plan(s, &o) : surg__alloc_status(ctx);
+  s->dead = surg__calloc(ctx, s->n_nodes + 1, sizeof *s->dead);
+  r = s->part && s->dead ? plan(s, &o) : surg__alloc_status(ctx);
   if (r == SURG_OK)
     *out = s;
   else
@@ -178,5 +221,6 @@ size_t surg_split_count(const surg_split *s) {
 void surg_split_free(surg_split *s) {
   if (!s) return;
   surg__free(s->ctx, s->part);
+  surg__free(s->ctx, s->dead);
   surg__free(s->ctx, s);
 }

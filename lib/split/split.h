@@ -12,6 +12,7 @@ struct surg_split {
   surg_model *m;
   uint32_t *part; /* of each node of the main graph, in order */
   size_t n_nodes, n_parts;
+  bool *dead; /* of each node: no output of the model depends on it */
 };
 
 /* A node of the main graph that does nothing but hold a constant: each part that reads it has its

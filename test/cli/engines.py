@@ -71,6 +71,15 @@ class Ort(Case):
         self.agree(str(EXAMPLE))
         self.assertEqual(len(self.agree(str(EXAMPLE), '--all')['outputs']), 12)
 
+    def test_parts(self):
+        """The parts of a manifest run one after another, several times."""
+        self.ok('split', str(EXAMPLE), '--parts', '3', '-o', 'p')
+        self.agree('p.split.json')
+        for engines in (('ort',), ('ort', 'builtin'), ('builtin', 'ort')):
+            args = [a for e in engines for a in ('--engine', e)]
+            self.assertIn(b' compared', self.ok('verify', str(EXAMPLE), 'p.split.json', '--ort',
+                                                LIBRARY, *args))
+
     def test_element_types(self):
         for dtype in ('float', 'double', 'float16', 'int8', 'int16', 'int32', 'int64', 'uint8',
                       'uint16', 'uint32', 'uint64', 'bool', 'string', 'bfloat16'):
