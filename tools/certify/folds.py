@@ -295,8 +295,6 @@ def compute(op, ins, attr, opset, outputs):
         s, e = attr('start', 0), attr('end', r)
         dims = x.dims[max(0, s + r) if s < 0 else s:e + r if e < 0 else e]
         return Array(7, (len(dims),), list(dims))
-    if op == 'Size':
-        return Array(7, (), [len(x.items)])
     if op == 'Transpose':
         return transpose(x, attr('perm', None) or list(range(len(x.dims)))[::-1])
     if op == 'Gather':

@@ -7,8 +7,8 @@ import pathlib
 import re
 import struct
 
-from folds import CODES, INTS as INT_TYPES, array_of
-from proto import FLOAT, FLOATS, INT, INTS, STRING, STRINGS, TENSOR
+from folds import CODES, INTS as INT_TYPES, array_of, cast
+from proto import FLOAT, FLOATS, INT, INTS, STRING, TENSOR, Tensor
 from shapes import Fact, Sum, add, float_of, product, symbol
 from state import Refused, same_attr
 
@@ -478,7 +478,7 @@ ABOUT = {
     'dtype': lambda m, x: DType(m.fact(m.of(x)).dtype) if m.fact(m.of(x)).dtype else None,
     'shape': lambda m, x: list(m.dims(x)), 'rank': lambda m, x: len(m.dims(x)),
     'dim': lambda m, x, i: m.dims(x)[m.eval(i)], 'size': lambda m, x: known(product(m.dims(x))),
-    'static': lambda m, x: all(isinstance(i, int) for i in m.dims(x)),
+    'static': lambda m, x: all(isinstance(i, int) for i in m.dims(x)) or None,
     'filled': lambda m, x: all(isinstance(i, int) and i > 0 for i in m.dims(x)) or None,
     'const': lambda m, x: m.of(x) is not None and m.s.is_const(m.of(x)) is not None,
     'absent': lambda m, x: m.of(x) is None, 'present': lambda m, x: m.of(x) is not None,
@@ -614,8 +614,6 @@ def attr_value(a):
         return [float_of(x) for x in v]
     if kind == STRING:
         return bytes.fromhex(v).decode('utf-8', 'replace')
-    if kind == STRINGS:
-        return [bytes.fromhex(x).decode('utf-8', 'replace') for x in v]
     if kind == TENSOR:
         a = array_of(v)
         return a.items if a is not None and len(a.items) <= 4096 else None
@@ -896,6 +894,10 @@ class Application:
 
     def made_constant(self, nid, v, a):
         t = self.s.is_const(v) if v is not None else None
+        made = self.s.nodes.get(self.s.producer.get(v, ('',))[0])
+        if made is not None and made.op == 'Cast' and not made.domain:  # integers of old opsets
+            x = cast(array_of(self.s.is_const(made.ins[0])), attr_value(made.attrs['to']))
+            t = Tensor(x.dtype, x.dims, raw=x.raw())
         want = self.eval(a[1])
         dtype = self.eval(a[2]) if a[2][0] == 'call' else DTYPES.get(a[2][1])
         if t is None:
