@@ -692,10 +692,11 @@ class Application:
 
     def eval(self, e):
         v = self.m.eval(e)
-        if v is None:
+        if v is None or isinstance(v, list) and any(i is None or isinstance(i, Sum) for i in v):
             self.m.claims = self.claimed
             v = self.m.eval(e)
             self.m.claims = None
+            self.unknown.append('value with a stated fact: %s' % spelled(e))
         return v
 
     def guard(self, e, what):

@@ -234,8 +234,6 @@ class Replay:
                 self.s.interface = True
         g.ins, g.outs = list(j['in']), list(j['out'])
 
-    gone = ()
-
     def defined(self, step):
         """Every value that is used must be defined, after each step."""
         inputs = None
