@@ -34,12 +34,15 @@ typedef struct surg_view_options {
   surg_graph *graph;         /* the graph that is shown first; NULL: the main graph */
   const surg_target *target; /* marks what this target does not support; may be NULL */
   const char *title;         /* NULL: the path of the model */
+  surg_model *against;       /* HTML: a model of the same context at the right side, with what
+                              * differs (onnxsurg/diff.h); may be NULL */
 } surg_view_options;
 
 /* Draws a model; infers types. Chains of nodes run from top to bottom; constants are lines of the
  * nodes that read them; subgraphs, functions and, in graphs of more than 2500 nodes, folders of
  * names are boxes of their own, which a page opens. Free *text, which is NUL-terminated, with
- * surg_context_free_bytes. SURG_EUSAGE: an option is invalid; SURG_EUNSUPPORTED, reported:
+ * surg_context_free_bytes. SURG_EUSAGE: an option is invalid; failures of surg_diff_new;
+ * SURG_EUNSUPPORTED, reported:
  * SURG_VIEW_LAYOUT_DOT without a program `dot` that works; SURG_ENOMEM, SURG_ELIMIT. O(n log n) */
 SURG_EXPORT surg_status surg_view(surg_model *model, const surg_view_options *options, char **text,
                                   size_t *n);

@@ -115,6 +115,11 @@ static void put_node(surg__page *p, const surg_node *n) {
   }
   surg__page_key(p, "p");
   surg__buf_printf(p->b, "%u", p->places[surg__view_number(p->v, n)]);
+  const surg_node *pair = p->other ? surg_diff_node(p->v->diff, n) : NULL;
+  if (pair) {
+    surg__page_key(p, "pair");
+    surg__buf_printf(p->b, "%lld", (long long)surg__page_id(&p->other->nodes, pair));
+  }
   put_ids(p, "i", n, false);
   put_ids(p, "y", n, true);
   put_attrs(p, n);

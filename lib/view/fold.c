@@ -104,6 +104,7 @@ static bool add_group(surg__view *v, surg__scene *s, const entry *e, const part 
   for (uint32_t i = 0; i < p->count; i++) {
     const int mark = surg__view_mark(v, nodes[i]);
     if (mark > b->mark) b->mark = mark;
+    if (surg__view_change(v, nodes[i])) b->change = SURG_DIFF_MARK_CHANGED;
   }
   return v->status == SURG_OK;
 }
@@ -124,6 +125,7 @@ static bool add_boxes(surg__view *v, surg__scene *s, const entry *e, const part 
                        .node = n,
                        .family = surg__family_of(n),
                        .mark = surg__view_mark(v, n),
+                       .change = surg__view_change(v, n),
                        .scene = VIEW_NONE};
     }
     for (uint32_t k = 0; k < p->count; k++)

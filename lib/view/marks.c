@@ -36,6 +36,28 @@ static void mark(surg__view *v, const surg_node *n, int severity) {
   }
 }
 
+/* Marks what differs: nodes, and those around them. */
+static bool mark_changes(surg__view *v) {
+  if (!v->diff) return true;
+  v->change = surg__view_array(v, v->n_nodes, sizeof *v->change);
+  for (size_t i = 0; v->change && i < v->n_nodes; i++) {
+    const surg_node *n = v->nodes[i];
+    const uint32_t marks = surg_diff_node_marks(v->diff, n);
+    v->change[i] |= (uint8_t)marks;
+    while (marks && (n = surg_graph_parent_node(surg_node_graph(n)))) {
+      const uint32_t around = surg__view_number(v, n);
+      if (around == VIEW_NONE || v->change[around] & SURG_DIFF_MARK_CHANGED) break;
+      v->change[around] |= SURG_DIFF_MARK_CHANGED;
+    }
+  }
+  return v->change != NULL;
+}
+
+uint32_t surg__view_change(const surg__view *v, const surg_node *n) {
+  const uint32_t i = v->change ? surg__view_number(v, n) : VIEW_NONE;
+  return i == VIEW_NONE ? 0 : v->change[i];
+}
+
 bool surg__view_marks(surg__view *v) {
   state t = {.v = v};
   v->severity = surg__view_array(v, v->n_nodes, sizeof *v->severity);
@@ -54,7 +76,7 @@ bool surg__view_marks(surg__view *v) {
   v->n_marks = v->marks ? t.list.count : 0;
   surg__vec_free(v->ctx, &t.list);
   for (size_t i = 0; i < v->n_marks; i++) mark(v, v->marks[i].node, v->marks[i].severity);
-  return v->status == SURG_OK;
+  return mark_changes(v) && v->status == SURG_OK;
 }
 
 int surg__view_mark(const surg__view *v, const surg_node *n) {

@@ -106,7 +106,7 @@ static void put_box(surg__page *p, const surg__scene *s, size_t i) {
     surg__page_string(p, b->labels[k].text);
     surg__buf_printf(p->b, ",%lld]", (long long)surg__page_id(&p->values, b->labels[k].value));
   }
-  surg__buf_puts(p->b, "]]");
+  surg__buf_printf(p->b, "],%u]", (unsigned)b->change);
 }
 
 static void put_scene(surg__page *p, const surg__scene *s) {
@@ -248,25 +248,79 @@ static void put_all(surg__page *p) {
   surg__buf_puts(p->b, "]}");
 }
 
-void surg__view_put_data(surg__view *v, surg__buf *b) {
-  surg__buf json;
-  surg__buf_init(&json, v->ctx);
-  surg__page p = {.v = v, .b = &json};
-  if (collect(&p))
-    put_all(&p);
-  else
-    json.failed = true;
-  if (json.failed) b->failed = true;
-  /* `<` occurs in strings only; in a page it must not start an end tag. */
-  for (size_t i = 0; !json.failed && i < json.n;) {
-    const char *end = memchr(json.p + i, '<', json.n - i);
-    const size_t n = end ? (size_t)(end - json.p) - i : json.n - i;
-    surg__buf_put(b, json.p + i, n);
+/* ---- two models -------------------------------------------------------------------------------
+ */
+
+#define ITEMS_MOST 2000u /* differences that are listed */
+
+static void put_item(surg__page *a, const surg__page *b, const surg_diff_item *x) {
+  surg__buf_printf(a->b, "[%d,%d,%lld,%lld", x->level, x->change,
+                   (long long)surg__page_id(&a->nodes, x->node[0]),
+                   (long long)surg__page_id(&b->nodes, x->node[1]));
+  const char *const texts[] = {*x->where[0] ? x->where[0] : x->where[1], x->what, x->text[0],
+                               x->text[1], x->note};
+  for (size_t i = 0; i < SURG_COUNT(texts); i++) {
+    surg__buf_putc(a->b, ',');
+    surg__page_string(a, texts[i]);
+  }
+  surg__buf_putc(a->b, ']');
+}
+
+/* Lists what differs, apart from remarks: edits first. */
+static void put_diff(surg__page *a, const surg__page *b) {
+  const surg_diff *diff = a->v->diff;
+  surg_diff_summary sum = {.size = sizeof sum};
+  surg_diff_item x = {.size = sizeof x};
+  if (surg_diff_get(diff, &sum) != SURG_OK) return;
+  surg__page_key(a, "diff");
+  surg__buf_printf(a->b, "{\"same\":%s,\"edits\":%llu,\"names\":%llu,\"unknown\":%llu,\"items\":[",
+                   sum.same ? "true" : "false", (unsigned long long)sum.edits,
+                   (unsigned long long)sum.names, (unsigned long long)sum.unknown);
+  size_t put = 0;
+  for (int names = 0; names < 2; names++)
+    for (size_t i = 0; put < ITEMS_MOST && surg_diff_item_at(diff, i, &x) == SURG_OK; i++) {
+      if (x.level == SURG_DIFF_REMARK || (x.level == SURG_DIFF_NAME) != (names > 0)) continue;
+      if (put++) surg__buf_puts(a->b, ",\n");
+      put_item(a, b, &x);
+    }
+  surg__buf_puts(a->b, "]}");
+}
+
+/* Appends JSON; `<` occurs in its strings only, where it must not start an end tag of the page. */
+static void put_escaped(surg__buf *b, const surg__buf *json) {
+  if (json->failed) b->failed = true;
+  for (size_t i = 0; !json->failed && i < json->n;) {
+    const char *end = memchr(json->p + i, '<', json->n - i);
+    const size_t n = end ? (size_t)(end - json->p) - i : json->n - i;
+    surg__buf_put(b, json->p + i, n);
     if (end) surg__buf_puts(b, "\\u003c");
     i += n + (end != NULL);
   }
+}
+
+void surg__view_put_data(surg__view *views, size_t n, surg__buf *b) {
+  surg__buf json;
+  surg__page pages[2];
+  assert(n >= 1 && n <= SURG_COUNT(pages));
+  surg__buf_init(&json, views[0].ctx);
+  bool ok = true;
+  for (size_t i = 0; i < n; i++)
+    pages[i] = (surg__page){.v = &views[i], .b = &json, .other = n > 1 ? &pages[1 - i] : NULL};
+  for (size_t i = 0; i < n; i++) ok = collect(&pages[i]) && ok;
+  if (!ok) json.failed = true;
+  surg__buf_puts(&json, "{\"models\":[");
+  for (size_t i = 0; i < n && ok; i++) {
+    if (i) surg__buf_puts(&json, ",\n");
+    put_all(&pages[i]);
+  }
+  surg__buf_putc(&json, ']');
+  if (n > 1 && ok) put_diff(&pages[0], &pages[1]);
+  surg__buf_putc(&json, '}');
+  put_escaped(b, &json);
   surg__buf_free(&json);
-  surg__view_map_free(v->ctx, &p.nodes);
-  surg__view_map_free(v->ctx, &p.values);
-  surg__view_map_free(v->ctx, &p.schemas);
+  for (size_t i = 0; i < n; i++) {
+    surg__view_map_free(views[i].ctx, &pages[i].nodes);
+    surg__view_map_free(views[i].ctx, &pages[i].values);
+    surg__view_map_free(views[i].ctx, &pages[i].schemas);
+  }
 }

@@ -11,6 +11,7 @@ typedef struct surg__page {
   surg__view *v;
   surg__buf *b;
   surg__view_map nodes, values, schemas; /* those of the page, with their numbers in it */
+  const struct surg__page *other;        /* that of the other model, or NULL */
   uint32_t *places;                      /* of each node of the model: its index in its graph */
 } surg__page;
 

@@ -164,11 +164,11 @@ class Pane {
   }
 
   drawBox(b, i) {
-    const [kind, ref, x, y, w, h, family, mark, lines, labels] = b;
+    const [kind, ref, x, y, w, h, family, mark, lines, labels, change] = b;
     const box = kind === NODE || kind === GROUP, bar = lines.length > 1 ? 23 : h;
     const chosen = i === this.chosen || (this.value >= 0 && !box && ref === this.value);
     const g = draw(this.upper, 'g', { class: `box k${kind} f${family}${mark >= 0 ? ' m' + mark : ''}` +
-      `${chosen ? ' chosen' : ''}${this.note(kind, ref)}`, transform: `translate(${x} ${y})`, 'data-box': i });
+      `${change & 3 ? ' d' + (change & 1 || 2) : ''}${chosen ? ' chosen' : ''}`, transform: `translate(${x} ${y})`, 'data-box': i });
     if (kind === GROUP) draw(g, 'rect', { class: 'body', x: 4, y: 4, width: w, height: h, rx: 4 });
     draw(g, 'rect', { class: 'body', width: w, height: h, rx: box ? 4 : 12 });
     if (box)
@@ -185,10 +185,6 @@ class Pane {
     for (const [dx, text, value] of labels)
       if (text) draw(g, 'text', { class: 'label', x: dx + 4, y: h + 11, 'data-value': value }, text);
     return g;
-  }
-
-  note(kind, ref) {
-    return kind === NODE && this.model.nodes[ref].change ? ' ' + this.model.nodes[ref].change : '';
   }
 
   listen() {
@@ -281,7 +277,11 @@ class Pane {
   }
 
   goTo(node) {
-    const n = this.model.nodes[node];
+    const n = this.model.nodes[node], pair = panes.length > 1 && panes[1 - panes.indexOf(this)].model.nodes[n.pair];
+    if (pair && pair.scene !== undefined) {
+      const other = panes[1 - panes.indexOf(this)];
+      if (other.scene !== pair.scene) other.open(pair.scene, true);
+    }
     if (n.scene !== this.scene) this.open(n.scene, true);
     this.reveal(n.box);
   }
@@ -438,6 +438,7 @@ function summary(pane) {
   if (m.target) side.append(make('h3', {}, 'target'), table([[m.target, m.verdict]]));
   marks(pane, m.marks, m.target ? 'what ' + m.target + ' does not support, or is unknown' : 'findings');
   if (m.hidden) side.append(make('div', { class: 'note' }, 'and ' + m.hidden + ' more findings'));
+  differences();
   section('this graph', table([['place', s.g], ['nodes', String(s.n)]]));
   const used = new Set(s.b.filter(b => b[0] === NODE).map(b => b[6]));
   const legend = make('div');
@@ -448,6 +449,20 @@ function summary(pane) {
   section('keys', table([['/', 'search'], ['+ - 0 Home', 'zoom, fit all, top'], ['arrows', 'move; from a node: to its neighbours'],
     ['Enter', 'open a subgraph, function or folder'], ['Backspace', 'back to what contains it'],
     ['f', 'next finding'], ['t', 'light or dark'], ['Esc', 'no selection'], ['wheel', 'move; with Ctrl: zoom']]));
+}
+
+// What differs, edits before names; a click shows the node in its pane.
+function differences() {
+  if (!data.diff) return;
+  const d = data.diff, list = make('div', { class: 'list' });
+  for (const [level, change, a, b, where, what, before, after, note] of d.items) {
+    const word = ['changed', 'removed', 'added'][change], node = a >= 0 ? a : b, pane = panes[a >= 0 ? 0 : 1];
+    const row = make('div', {}, make('span', { class: level === 0 ? ['unsure', 'bad', 'good'][change] : 'note' }, word + ' '));
+    row.append(node >= 0 ? make('button', { class: 'plain mono', onclick: () => pane.goTo(node) }, where) : where);
+    row.append([what && ' ' + what, before || after ? ': ' + (before || 'none') + ' → ' + (after || 'none') : '', note && ' (' + note + ')'].join(''));
+    list.append(row);
+  }
+  section(d.same ? 'the same up to names' : `${d.edits} edits, ${d.names} names` + (d.unknown ? `, ${d.unknown} not compared` : ''), list);
 }
 
 function details(pane) {
@@ -490,16 +505,31 @@ function search(text) {
 const panes = [];
 let active = null, finding = -1, following = false;
 
-// With two models, both panes move together while they show the same part.
+// The box of the other pane that is paired with box i of a pane, if it is in its scene; or -1.
+function paired(pane, i) {
+  const other = panes[1 - panes.indexOf(pane)], b = pane.view.b[i];
+  const node = b[0] === NODE ? other.model.nodes[pane.model.nodes[b[1]].pair] : null;
+  return node && node.scene === other.scene ? node.box : -1;
+}
+
+// With two models, the other pane moves so that a pair near the middle is at the same place.
 function follow(pane) {
   if (following || panes.length < 2 || pane !== active) return;
   const other = panes[1 - panes.indexOf(pane)];
   if (other.scene === undefined) return;
+  const x = pane.root.clientWidth / 2, y = pane.root.clientHeight / 2;
+  let best = null, least = Infinity;
+  pane.view.b.forEach((b, i) => {
+    const at = [(b[2] + b[4] / 2) * pane.scale + pane.x, b[3] * pane.scale + pane.y];
+    const far = Math.hypot(at[0] - x, at[1] - y) - (i === pane.chosen ? 1e6 : 0), k = far < least ? paired(pane, i) : -1;
+    if (k >= 0) { least = far; best = { at, box: other.view.b[k] }; }
+  });
+  if (!best) return;
   following = true;
-  if (other.scale !== pane.scale || other.y !== pane.y || other.x !== pane.x) {
-    Object.assign(other, { scale: pane.scale, x: pane.x, y: pane.y });
-    other.show();
-  }
+  other.scale = pane.scale;
+  other.x = best.at[0] - (best.box[2] + best.box[4] / 2) * pane.scale;
+  other.y = best.at[1] - best.box[3] * pane.scale;
+  other.show();
   following = false;
 }
 
@@ -554,6 +584,7 @@ function start() {
     panes.push(new Pane(m, document.getElementById('panes')));
   });
   document.title = data.models.map(m => m.name).join(' | ') + ' - onnxsurg';
+  if (panes.length > 1) panes.forEach(p => p.root.append(make('div', { class: 'name' }, p.model.name)));
   panes.slice().reverse().forEach(p => p.open(0));
   for (const w of words) {
     const n = +w.slice(1);

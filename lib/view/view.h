@@ -4,17 +4,18 @@
 #ifndef SURG_VIEW_INTERNAL_H
 #define SURG_VIEW_INTERNAL_H
 
+#include <onnxsurg/diff.h>
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/view.h>
 
 #include "base/base.h"
 #include "view/layout.h"
 
-#define VIEW_MOST_NODES 10000u/* nodes of a page, if the caller sets no limit */
-#define VIEW_MOST_FLAT 2500u  /* nodes of a graph that is not folded */
-#define VIEW_MOST_FOLDED 400u /* boxes of a folded graph; more become ranges of nodes */
-#define VIEW_MOST_DOT 400u    /* boxes up to which Graphviz is used unless it is requested */
-#define VIEW_DOT_SECONDS 10   /* after which `dot` is ended */
+#define VIEW_MOST_NODES 10000u /* nodes of a page, if the caller sets no limit */
+#define VIEW_MOST_FLAT 2500u   /* nodes of a graph that is not folded */
+#define VIEW_MOST_FOLDED 400u  /* boxes of a folded graph; more become ranges of nodes */
+#define VIEW_MOST_DOT 400u     /* boxes up to which Graphviz is used unless it is requested */
+#define VIEW_DOT_SECONDS 10    /* after which `dot` is ended */
 #define VIEW_NONE UINT32_MAX
 
 typedef enum surg__box_kind {
@@ -69,6 +70,7 @@ typedef struct surg__box {
   surg__box_kind kind;
   surg__family family;
   int mark;                /* a surg_severity, or -1 */
+  uint32_t change;         /* SURG_DIFF_MARK_* of the node, or of what is inside */
   const surg_node *node;   /* BOX_NODE */
   const surg_value *value; /* BOX_INPUT, BOX_OUTPUT, BOX_OUTER */
   uint32_t scene;          /* BOX_GROUP: VIEW_NONE where it is not in the page */
@@ -134,7 +136,10 @@ typedef struct surg__view {
   size_t n_marks;
   int8_t *severity;         /* of each node: the worst of its marks and those inside, or -1 */
   surg_judgement judgement; /* with a target */
-  bool no_dot;              /* the program `dot` is missing, or failed */
+  const surg_diff *diff;    /* against the other model of the page, or NULL */
+  size_t side;              /* which of the two models it is */
+  uint8_t *change; /* with `diff`, of each node: SURG_DIFF_MARK_* of it and of its inside */
+  bool no_dot;     /* the program `dot` is missing, or failed */
   surg_status status;
 } surg__view;
 
@@ -160,6 +165,8 @@ surg_status surg__view_graphviz(surg__view *v, surg__scene *s);
 bool surg__view_marks(surg__view *v);
 /* The mark of a node: the worst severity, or -1. */
 int surg__view_mark(const surg__view *v, const surg_node *n);
+/* SURG_DIFF_MARK_* of a node, or of what is inside. */
+uint32_t surg__view_change(const surg__view *v, const surg_node *n);
 
 /* Whether a value is a constant that boxes mention in a line. */
 bool surg__view_constant(const surg_value *v);
@@ -190,8 +197,8 @@ void surg__view_map_free(surg_context *ctx, surg__view_map *m);
 
 void surg__view_put_dot(surg__view *v, const surg__scene *s, bool sized, surg__buf *b);
 void surg__view_put_svg(surg__view *v, const surg__scene *s, surg__buf *b);
-/* Appends the JSON object from which a page is drawn. */
-void surg__view_put_data(surg__view *v, surg__buf *b);
+/* Appends the JSON object from which a page is drawn, of one model, or of two with their diff. */
+void surg__view_put_data(surg__view *views, size_t n, surg__buf *b);
 
 /* Sizes of texts. Letters of all monospaced fonts are at most 0.605 of their size wide. */
 #define VIEW_TITLE_SIZE 12

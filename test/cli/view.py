@@ -132,7 +132,8 @@ class View(Case):
         self.assertEqual(set(re.findall(r'https?://[^\s"\'<]+', text)), {'http://www.w3.org/2000/svg'})
         self.assertNotRegex(text, r'<(link|img|iframe)\b|<script[^>]*\bsrc=|@import|url\((?!#)')
         data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
-        return json.loads(data[1])['models'][0]
+        self.whole = json.loads(data[1])
+        return self.whole['models'][0]
 
     def test_examples(self):
         for path in sorted(common.EXAMPLE.parent.glob('*.onnxtxt')):
@@ -197,6 +198,26 @@ class View(Case):
         node = next(i for i, n in enumerate(m['nodes']) if n['o'] == 'Foo')
         self.assertIn(node, [mark[0] for mark in m['marks']])
         self.assertEqual([b[7] for b in m['scenes'][0]['b'] if b[0] == 0 and b[1] == node], [2])
+
+    def test_against(self):
+        self.ok('--pass', 'prune', str(common.EXAMPLE), 'b.onnx')
+        a = self.page('--against', 'b.onnx', str(common.EXAMPLE))
+        b, diff = self.whole['models'][1], self.whole['diff']
+        self.assertFalse(diff['same'])
+        alone = [n['o'] for n in a['nodes'] if 'pair' not in n]
+        self.assertEqual(alone, ['MatMul', 'ReduceSum'])
+        for i, n in enumerate(a['nodes']):
+            if 'pair' in n:
+                self.assertEqual((b['nodes'][n['pair']]['o'], b['nodes'][n['pair']]['pair']), (n['o'], i))
+        marked = [a['nodes'][x[1]]['o'] for x in a['scenes'][0]['b'] if x[0] == 0 and x[10] & 1]
+        self.assertEqual(marked, alone)
+        self.assertEqual([x[2] for x in diff['items'] if x[1] == 1 and x[2] >= 0],
+                         [i for i, n in enumerate(a['nodes']) if 'pair' not in n])
+        self.page('--against', str(common.EXAMPLE), str(common.EXAMPLE))
+        self.assertTrue(self.whole['diff']['same'])
+        self.assertEqual(self.whole['diff']['items'], [])
+        self.bad(2, r'--against expects a page', 'view', '--svg', '--against', 'b.onnx', 'in.onnx')
+        self.bad(3, r'none.onnx', 'view', '--against', 'none.onnx', 'in.onnx')
 
     def test_large(self):
         """A page of 20,000 nodes is bounded, by ranges or by folders."""

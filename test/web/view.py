@@ -36,14 +36,14 @@ MEASURE = '''
 setTimeout(() => {
   const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 2;
   const apart = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
-  const boxes = [...document.querySelectorAll('.box')].map(g => ({ g, r: g.querySelector('.body').getBoundingClientRect() }));
+  const boxes = [...document.querySelectorAll('.box')].map(g => ({ g, r: [...g.querySelectorAll('.body')].pop().getBoundingClientRect(), pane: g.closest('.pane') }));
   const faults = [];
   for (const { g, r } of boxes)
     for (const t of g.querySelectorAll('text:not(.label)'))
       if (!inside(t.getBoundingClientRect(), r)) faults.push('text outside: ' + t.textContent);
-  boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => { if (!apart(a.r, b.r)) faults.push('boxes overlap'); }));
+  boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => { if (a.pane === b.pane && !apart(a.r, b.r)) faults.push('boxes overlap'); }));
   const found = { boxes: boxes.length, links: document.querySelectorAll('.link').length, faults,
-    chosen: document.querySelectorAll('.box.chosen').length, side: document.getElementById('side').textContent,
+    marked: document.querySelectorAll('.box.d1').length, chosen: document.querySelectorAll('.box.chosen').length, side: document.getElementById('side').textContent,
     path: document.getElementById('path').textContent, dark: document.documentElement.classList.contains('dark') };
   const e = document.createElement('pre');
   e.id = 'measured';
@@ -102,7 +102,12 @@ def main():
         assert 'body' in m['path'] and m['boxes'] > 6, m
         page = page_of(tool, folder / 'if.onnxtxt', folder, '--target', 'tensorrt-8.6')
         assert 'tensorrt-8.6' in measure(browser, page, folder)['side']
-    print('4 pages drawn')
+        subprocess.run([tool, '--quiet', '--pass', 'prune', str(source / 'examples/models/tiny_cnn.onnxtxt'),
+                        str(folder / 'b.onnx')], check=True, timeout=SECONDS)
+        page = page_of(tool, source / 'examples/models/tiny_cnn.onnxtxt', folder, '--against', str(folder / 'b.onnx'))
+        m = measure(browser, page, folder, size='1500,1600')
+        assert m['boxes'] == 14 + 12 and 'removed' in m['side'] and m['marked'] == 2, m
+    print('5 pages drawn')
     return 0
 
 

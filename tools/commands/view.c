@@ -9,7 +9,8 @@
 #include "cli.h"
 
 static const char help[] =
-    "usage: onnxsurg view [--target T] [--graph PLACE] [--fold] IN [-o FILE]\n"
+    "usage: onnxsurg view [--target T] [--graph PLACE] [--fold] [--against B] IN\n"
+    "                     [-o FILE]\n"
     "       onnxsurg view --svg|--dot [--graph PLACE] [--fold] IN [-o FILE]\n"
     "Draws a model as an HTML page without outside references (doc/view.md): click a\n"
     "node for its attributes and weights, double-click to open a subgraph, function\n"
@@ -20,6 +21,7 @@ static const char help[] =
     "  --svg             write a picture of one graph\n"
     "  --dot             write one graph in the language of Graphviz\n"
     "  --target T        mark and list what engine T does not support\n"
+    "  --against B       show model B beside IN, and mark what differs\n"
     "  --graph PLACE     show this graph first: `graph.node[5].then_branch`, or a\n"
     "                    node that calls a function or has one subgraph\n"
     "  --fold            fold nodes by the folders of their names, also in small\n"
@@ -37,13 +39,14 @@ enum {
   OPT_FOLD,
   OPT_LIMIT,
   OPT_LAYOUT,
-  OPT_NO_WEIGHTS
+  OPT_NO_WEIGHTS,
+  OPT_AGAINST
 };
 
 typedef struct request {
   cli_common common;
   surg_view_options o;
-  const char *target_name, *graph, *out;
+  const char *target_name, *graph, *against, *out;
 } request;
 
 static int take_layout(request *r, const char *arg) {
@@ -76,6 +79,9 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_GRAPH:
       r->graph = arg;
+      return EXIT_DONE;
+    case OPT_AGAINST:
+      r->against = arg;
       return EXIT_DONE;
     case OPT_FOLD:
       r->o.fold = true;
@@ -177,6 +183,7 @@ int cmd_view(int argc, char **argv) {
                                           {"limit", required_argument, NULL, OPT_LIMIT},
                                           {"layout", required_argument, NULL, OPT_LAYOUT},
                                           {"no-weights", no_argument, NULL, OPT_NO_WEIGHTS},
+                                          {"against", required_argument, NULL, OPT_AGAINST},
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   request r = {.o = {.size = sizeof r.o}};
@@ -184,6 +191,8 @@ int cmd_view(int argc, char **argv) {
   const cli_command command = {options, "o:", help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (argc - optind != 1) return cli_usage("view expects one model: `onnxsurg view IN`");
+  if (r.against && r.o.form != SURG_VIEW_HTML)
+    return cli_usage("--against expects a page: not --svg, not --dot");
   surg_context *ctx = cli_context(&r.common);
   if (!ctx) return EXIT_LIMIT;
   surg_model *m = NULL;
@@ -192,8 +201,11 @@ int cmd_view(int argc, char **argv) {
   lenient.policy = SURG_LOAD_LENIENT;
   lenient.inspect = true;
   if (code == EXIT_DONE) code = cli_exit_code(surg_model_load(ctx, argv[optind], &lenient, &m));
+  if (r.against && code == EXIT_DONE)
+    code = cli_exit_code(surg_model_load(ctx, r.against, &lenient, &r.o.against));
   r.o.target = t;
   if (m && code == EXIT_DONE) code = draw(ctx, &r, m, argv[optind]);
+  surg_model_free(r.o.against);
   surg_model_free(m);
   surg_target_free(t);
   surg_context_free(ctx);
