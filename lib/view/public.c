@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Views of models (onnxsurg/view.h). */
+#include <onnxsurg/context.h>
+
 #include "base/diag.h"
 #include "base/os/locale.h"
 #include "view/view.h"
@@ -95,5 +97,7 @@ surg_status surg_view(surg_model *model, const surg_view_options *options, char 
   }
   surg_diff_free(diff);
   surg__os_locale_end(&plain);
-  return s == SURG_ENOMEM || s == SURG_ELIMIT ? surg__oom(ctx, surg_model_path(model)) : s;
+  const bool memory = s == SURG_ENOMEM || s == SURG_ELIMIT;
+  /* A comparison or a target may have reported it. */
+  return memory && surg_context_error_status(ctx) != s ? surg__oom(ctx, surg_model_path(model)) : s;
 }

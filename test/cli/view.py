@@ -218,6 +218,9 @@ class View(Case):
         self.assertEqual(self.whole['diff']['items'], [])
         self.bad(2, r'--against expects a page', 'view', '--svg', '--against', 'b.onnx', 'in.onnx')
         self.bad(3, r'none.onnx', 'view', '--against', 'none.onnx', 'in.onnx')
+        for kib in (40, 60, 80):
+            self.bad(4, r'needs more than \d+ KiB', 'view', '--max-memory', '%dKiB' % kib, '--against', 'b.onnx',
+                     str(common.EXAMPLE))
 
     def test_large(self):
         """A page of 20,000 nodes is bounded, by ranges or by folders."""
