@@ -167,6 +167,16 @@ void surg__diff_at_value(surg_diff *d, surg_diff_item *x, int k, const surg__dva
 /* Adds remarks where two texts differ; NULL and "" are the same. `x` set the places. */
 void surg__diff_texts(surg_diff *d, const char *what, const char *a, const char *b,
                       const surg__dnode *const n[2], const surg__dgraph *const g[2]);
+typedef enum surg__about_kind {
+  SURG__ABOUT_NODE,
+  SURG__ABOUT_GRAPH,
+  SURG__ABOUT_VALUE,
+  SURG__ABOUT_FUNCTION
+} surg__about_kind;
+/* Compares doc_string and metadata_props of two objects of a kind; differences are remarks, at the
+ * nodes `n` or else at the graphs `g`. */
+void surg__diff_about(surg_diff *d, surg__about_kind kind, const void *const o[2],
+                      const surg__dnode *const n[2], const surg__dgraph *const g[2]);
 
 /* --- header.c, nodes.c, regions.c, weights.c --- */
 void surg__diff_header(surg_diff *d);

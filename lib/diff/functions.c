@@ -140,6 +140,6 @@ void surg__diff_functions(surg_diff *d) {
     compare_attrs(d, f, g, a, b, false);
     compare_attrs(d, f, g, a, b, true);
     const surg__dgraph *const at[2] = {&d->side[0].graphs.items[a], &d->side[1].graphs.items[b]};
-    surg__diff_texts(d, "doc_string", surg_function_doc(f), surg_function_doc(g), NULL, at);
+    surg__diff_about(d, SURG__ABOUT_FUNCTION, (const void *const[]){f, g}, NULL, at);
   }
 }

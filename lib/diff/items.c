@@ -91,6 +91,41 @@ surg_diff_item *surg__diff_item(surg_diff *d, surg_diff_kind kind, surg_diff_cha
   return &d->scratch;
 }
 
+/* --- doc strings and metadata --- */
+
+/* How texts of one kind of object are read. */
+typedef struct reader {
+  const char *(*doc)(const void *);
+  size_t (*count)(const void *);
+  const char *(*key)(const void *, size_t);
+  const char *(*get)(const void *, const char *);
+} reader;
+
+#define READER(kind)                                              \
+  static const char *kind##_doc(const void *o) {                  \
+    return surg_##kind##_doc(o);                                  \
+  }                                                               \
+  static size_t kind##_count(const void *o) {                     \
+    return surg_##kind##_metadata_count(o);                       \
+  }                                                               \
+  static const char *kind##_key(const void *o, size_t i) {        \
+    return surg_##kind##_metadata_key(o, i);                      \
+  }                                                               \
+  static const char *kind##_get(const void *o, const char *key) { \
+    return surg_##kind##_metadata(o, key);                        \
+  }
+READER(node)
+READER(graph)
+READER(value)
+READER(function)
+
+static const reader readers[] = {
+    [SURG__ABOUT_NODE] = {node_doc, node_count, node_key, node_get},
+    [SURG__ABOUT_GRAPH] = {graph_doc, graph_count, graph_key, graph_get},
+    [SURG__ABOUT_VALUE] = {value_doc, value_count, value_key, value_get},
+    [SURG__ABOUT_FUNCTION] = {function_doc, function_count, function_key, function_get}};
+_Static_assert(SURG_COUNT(readers) == SURG__ABOUT_FUNCTION + 1, "one for each kind");
+
 void surg__diff_texts(surg_diff *d, const char *what, const char *a, const char *b,
                       const surg__dnode *const n[2], const surg__dgraph *const g[2]) {
   const char *const text[2] = {a ? a : "", b ? b : ""};
@@ -104,4 +139,24 @@ void surg__diff_texts(surg_diff *d, const char *what, const char *a, const char 
       surg__diff_at_graph(d, x, k, (uint32_t)(g[k] - d->side[k].graphs.items));
     x->text[k] = surg__diff_quote(d, text[k], SURG__DIFF_SHOWN);
   }
+}
+
+void surg__diff_about(surg_diff *d, surg__about_kind kind, const void *const o[2],
+                      const surg__dnode *const n[2], const surg__dgraph *const g[2]) {
+  const reader *r = &readers[kind];
+  const bool value = kind == SURG__ABOUT_VALUE;
+  const char *of =
+      value
+          ? surg__diff_say(d, " of %s",
+                           surg__diff_quote(d, ((const surg_value *)o[0])->name, SURG__DIFF_SHOWN))
+          : "";
+  surg__diff_texts(d, surg__diff_say(d, "doc_string%s", of), r->doc(o[0]), r->doc(o[1]), n, g);
+  for (int k = 0; k < 2; k++)
+    for (size_t i = 0; i < r->count(o[k]); i++) {
+      const char *key = r->key(o[k], i), *a = r->get(o[0], key), *b = r->get(o[1], key);
+      if (k && a) continue; /* compared already */
+      surg__diff_texts(
+          d, surg__diff_say(d, "metadata %s%s", surg__diff_quote(d, key, SURG__DIFF_SHOWN), of), a,
+          b, n, g);
+    }
 }

@@ -151,6 +151,8 @@ static void compare_values(const graphs *x) {
     compare_name(d, a, b);
     compare_declared(d, a, b);
     compare_weights(d, a, b);
+    const surg__dgraph *const at[2] = {x->g[0], x->g[1]};
+    surg__diff_about(d, SURG__ABOUT_VALUE, (const void *const[]){a->v, b->v}, NULL, at);
   }
 }
 
@@ -269,22 +271,6 @@ static void compare_outputs(const nodes *x) {
   }
 }
 
-static void compare_node_metadata(const nodes *x) {
-  const surg_node *a = x->n[0]->n, *b = x->n[1]->n;
-  for (int k = 0; k < 2; k++) {
-    const surg_node *from = k ? b : a;
-    for (size_t i = 0; i < surg_node_metadata_count(from); i++) {
-      const char *key = surg_node_metadata_key(from, i);
-      const char *s = surg_node_metadata(a, key), *t = surg_node_metadata(b, key);
-      if (k && s) continue;
-      const surg__dnode *const at[2] = {x->n[0], x->n[1]};
-      surg__diff_texts(
-          x->d, surg__diff_say(x->d, "metadata %s", surg__diff_quote(x->d, key, SURG__DIFF_SHOWN)),
-          s, t, at, NULL);
-    }
-  }
-}
-
 static void compare_node(const nodes *x) {
   const surg_node *a = x->n[0]->n, *b = x->n[1]->n;
   compare_operator(x);
@@ -298,8 +284,7 @@ static void compare_node(const nodes *x) {
     for (int k = 0; k < 2; k++) x->n[k]->marks |= SURG_DIFF_MARK_NAMED;
   }
   const surg__dnode *const at[2] = {x->n[0], x->n[1]};
-  surg__diff_texts(x->d, "doc_string", surg_node_doc(a), surg_node_doc(b), at, NULL);
-  compare_node_metadata(x);
+  surg__diff_about(x->d, SURG__ABOUT_NODE, (const void *const[]){a, b}, at, NULL);
 }
 
 /* --- graphs --- */
@@ -356,9 +341,7 @@ void surg__diff_graph(surg_diff *d, uint32_t a, uint32_t b) {
   compare_values(&x);
   compare_order(&x);
   const surg__dgraph *const at[2] = {x.g[0], x.g[1]};
-  if (x.g[0]->g->kind != SURG_GRAPH_FUNCTION)
-    surg__diff_texts(d, "name", x.g[0]->g->name, x.g[1]->g->name, NULL, at);
-  if (x.g[0]->g->kind != SURG_GRAPH_FUNCTION)
-    surg__diff_texts(d, "doc_string", surg_graph_doc(x.g[0]->g), surg_graph_doc(x.g[1]->g), NULL,
-                     at);
+  if (x.g[0]->g->kind == SURG_GRAPH_FUNCTION) return;
+  surg__diff_texts(d, "name", x.g[0]->g->name, x.g[1]->g->name, NULL, at);
+  surg__diff_about(d, SURG__ABOUT_GRAPH, (const void *const[]){x.g[0]->g, x.g[1]->g}, NULL, at);
 }
