@@ -229,6 +229,13 @@ static bool is_listed(const json_t *list, const char *name) {
   return false;
 }
 
+/* Whether nothing, or only the element type, is known of a value. */
+static bool has_no_rank(const surg_value *v) {
+  const surg_type *t = surg_value_type(v);
+  const int kind = surg_type_get_kind(t);
+  return kind == SURG_TYPE_UNKNOWN || (kind == SURG_TYPE_TENSOR && !surg_type_has_rank(t));
+}
+
 /* Removes outputs of parts that are none of the whole. A type that only they declare is kept. */
 static surg_status drop_outputs(const surg_manifest *x, surg_graph *g) {
   const json_t *list = json_object_get(x->json, "outputs");
@@ -238,8 +245,7 @@ static surg_status drop_outputs(const surg_manifest *x, surg_graph *g) {
     const surg_type *type = surg_graph_output_type(g, i);
     if (is_listed(list, surg_value_name(v))) continue;
     s = surg_graph_remove_output(g, i);
-    if (s == SURG_OK && surg_type_get_kind(surg_value_type(v)) == SURG_TYPE_UNKNOWN)
-      s = surg_value_set_declared_type(v, type);
+    if (s == SURG_OK && has_no_rank(v)) s = surg_value_set_declared_type(v, type);
   }
   if (s == SURG_OK && surg_graph_output_count(g) != json_array_size(list))
     s = invalid(x, "the parts do not have the outputs that it lists");
