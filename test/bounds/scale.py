@@ -86,7 +86,7 @@ def main():
     p.add_argument("--factor", type=int, default=6)
     p.add_argument("--few", action="store_true", help="simplify, check and mend only")
     p.add_argument("--table", action="store_true", help="print a line for each command and shape")
-    a = p.parse_args()
+    a = p.parse_intermixed_args()
     commands = COMMANDS[:3] if a.few else COMMANDS
     tool, bad, count = os.path.abspath(a.tool), 0, 0
     for shape in shapes.SHAPES:
