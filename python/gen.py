@@ -8,6 +8,7 @@ Reads api.def and every plain header of INCLUDE_DIR. What the generator does not
 error with file and line: nothing is skipped silently. --layout writes a C program that prints the
 size of every struct and the offset of every field, so that a test can compare them with ctypes."""
 import argparse
+import ctypes
 import keyword
 import pathlib
 import re
@@ -46,6 +47,8 @@ def number(words, known):
         m = re.fullmatch(r'(0[xX][0-9a-fA-F]+|\d+)[uUlL]*', w)
         if m:
             out.append(m.group(1))
+        elif w == 'SIZE_MAX':
+            out.append(str(ctypes.c_size_t(-1).value))
         elif w in known:
             out.append(str(known[w]))
         elif w in ('(', ')', '+', '-', '*', '|', '<<', '>>', '~'):

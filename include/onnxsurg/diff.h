@@ -50,11 +50,11 @@ typedef enum surg_diff_level {
 } surg_diff_level;
 
 /* Marks of a node or value, combined by |. */
-enum {
+typedef enum surg_diff_mark {
   SURG_DIFF_MARK_ALONE = 1,   /* only its model has it */
   SURG_DIFF_MARK_CHANGED = 2, /* there is an item of level EDIT about it */
   SURG_DIFF_MARK_NAMED = 4    /* its name differs */
-};
+} surg_diff_mark;
 
 typedef struct surg_diff_options {
   uint32_t size;       /* sizeof(surg_diff_options) */

@@ -81,7 +81,7 @@ def room_of(path):
 
 def resolve(root, path, name):
     """The file that an include in quotes means; None: there is none."""
-    for base in ('lib', 'tools', os.path.dirname(path)):
+    for base in ('lib', 'tools', 'tools/commands', os.path.dirname(path)):
         found = os.path.normpath(os.path.join(base, name))
         if os.path.exists(os.path.join(root, found)):
             return found

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The main form in parts: options, the run (commands/surgery.c), and the report. */
+/* The main form in parts: options, the run (surgery.c), and the report. */
 #ifndef SURG_SURGERY_H
 #define SURG_SURGERY_H
 
