@@ -79,8 +79,8 @@ static surg_status check_model(const applier *p, const surg__bytes *a) {
   if (s != SURG_OK || (size == a->size && strcmp(digest, want) == 0)) return s;
   return surg__error(p->ctx, SURG_EINVALID, surg_model_path(p->a),
                      "the patch is for another model: expected %" PRIu64
-                     " bytes with digest %.32s, found %" PRIu64 " bytes with digest %s",
-                     size, want, a->size, digest);
+                     " bytes with digest %s, found %" PRIu64 " bytes with digest %s",
+                     size, surg__q(p->ctx, want), a->size, digest);
 }
 
 /* --- files --- */
@@ -166,9 +166,9 @@ static surg_status keep_file(applier *p, const char *name, draft *d) {
 static surg_status make_file(applier *p, const json_t *file, draft *d) {
   const char *name = json_string_value(json_object_get(file, "name"));
   surg__stat st;
-  if (name && (!*name || surg__os_base_name(name) != name || strcmp(name, ".") == 0 ||
-               strcmp(name, "..") == 0 || strchr(name, '\\')))
+  if (name && (!*name || surg__os_base_name(name) != name || strchr(name, '\\')))
     return bad(p, "the patch names a data file outside of the folder of the model");
+  if (name && *name == '.') return bad(p, "the patch names a hidden file");
   d->path =
       name ? surg__alloc(p->ctx, strlen(p->dir) + strlen(name) + 2) : surg__strdup(p->ctx, p->out);
   if (!d->path) return surg__oom(p->ctx, p->out);
