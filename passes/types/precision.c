@@ -64,25 +64,31 @@ static bool check(prec *c) {
   return false;
 }
 
-static surg_pass_result convert(prec *c) {
-  const uint64_t epoch = surg_model_epoch(c->m);
-  if (surg_model_infer_calls(c->m) || !find_chosen(c) || !prec_specialize(c) || !prec_collect(c))
-    return SURG_PASS_FAILED;
-  if (!c->n_values) return SURG_PASS_UNCHANGED;
+/* Decides what is converted. False: the pass fails. */
+static bool decide(prec *c) {
   prec_pins(c);
   if (c->kind->narrows && !c->failed) prec_measure(c);
   prec_pin_measured(c);
-  if (c->failed || (c->tolerance >= 0 && !prec_search(c)) || !prec_cut(c)) return SURG_PASS_FAILED;
+  return !c->failed && (c->tolerance < 0 || prec_search(c)) && prec_cut(c);
+}
+
+static surg_pass_result convert(prec *c) {
+  const uint64_t epoch = surg_model_epoch(c->m);
+  if (surg_model_infer_calls(c->m) || !find_chosen(c)) return SURG_PASS_FAILED;
   if (!surg_pass_allow(c->p)) return SURG_PASS_UNCHANGED;
-  prec_measure_path(c);
-  if (!prec_apply(c)) return SURG_PASS_FAILED;
+  if (!prec_specialize(c) || !prec_collect(c)) return SURG_PASS_FAILED;
+  if (c->n_values) {
+    if (!decide(c)) return SURG_PASS_FAILED;
+    prec_measure_path(c);
+    if (!prec_apply(c)) return SURG_PASS_FAILED;
+  }
   const bool changed = surg_model_epoch(c->m) != epoch;
   if (changed)
     surg_pass_used(c->p, class_of(c));
   else
     surg_pass_give_back(c->p);
   if (changed && !check(c)) return SURG_PASS_FAILED;
-  prec_report(c);
+  if (c->n_values) prec_report(c);
   return changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
 

@@ -341,7 +341,7 @@ class Runner:
         (self.folder / 'out.onnx').unlink(missing_ok=True)
         got = self.run('targets', *own, 'acme-np')
         self.expect('nearest target', got, 2, r'acme-np: error: there is no such target; '
-                    r'did you mean acme-npu\?')
+                    r'did you mean acme-npu\? \(onnxsurg targets lists all\)')
         got = self.run('check', *own, '--targets', 'acme', 'clip.onnxtxt').stdout
         if not re.search(r'(?m)^acme-npu +supported', got):
             self.failed += 1
@@ -396,7 +396,7 @@ class Runner:
         got = self.run('--check', *args)
         self.expect('forward --check', got, 1,
                     r'in\.onnxtxt: error: pass "forward" of plugin "forward" changes what is '
-                    r'computed: ' + differs + '; nothing is written')
+                    r'computed: ' + differs + r'; nothing is written \(`onnxsurg bisect` finds the rewrite\)')
         got = self.run('--check=each', *args)
         self.expect('forward --check=each', got, 0, r'in\.onnxtxt: warning: pass "forward" of plugin '
                     r'"forward" is left out: ' + differs)

@@ -344,7 +344,8 @@ static void fill_constant(drawer *w, item *it, const surg__rvalue *want) {
     if (it->dtype == SURG_BOOL) out[i] &= 1;
     if (!want) continue;
     it->reals[i] = want->kind == SURG__R_FLOAT ? want->one.f : (double)want->one.i;
-    out[i] = want->kind == SURG__R_FLOAT ? (int64_t)want->one.f : want->one.i;
+    const bool large = want->kind == SURG__R_FLOAT && !(fabs((double)want->one.f) < 0x1p62);
+    out[i] = large ? 0 : want->kind == SURG__R_FLOAT ? (int64_t)want->one.f : want->one.i;
   }
 }
 
