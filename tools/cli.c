@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <onnxsurg/check.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,9 +44,16 @@ int cli_exit_code(surg_status status) {
   return EXIT_INTERNAL;
 }
 
+static volatile sig_atomic_t reported; /* read by the thread that limits the time */
+
+bool cli_reported(void) {
+  return reported != 0;
+}
+
 static void print_diagnostic(void *user, surg_severity severity, const char *line) {
   const cli_common *c = user;
   if (c->quiet && severity != SURG_ERROR) return;
+  if (severity == SURG_ERROR) reported = 1;
   cli_progress_clear();
   fprintf(stderr, "%s\n", line);
 }

@@ -106,6 +106,8 @@ int cli_flush(int code);
 /* Installs signal handlers: the first SIGINT (Ctrl-C) or SIGTERM makes cli_interrupted true, the
  * second one ends the program. */
 void cli_stop_on_signals(void);
+/* Whether an error was printed for a context. */
+bool cli_reported(void);
 /* Ends the program with EXIT_LIMIT when --timeout has passed from now on, in any phase, unless an
  * output was written before. cli_options does it for commands; one that works on several models
  * does it again for each. */

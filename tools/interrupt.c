@@ -23,11 +23,11 @@ bool cli_interrupted(void *user) {
   return interrupted != 0;
 }
 
-/* Ends the program in a phase that does not look at a clock. Output files have no name until
- * complete, so none must be deleted. */
+/* Ends the program in a phase that does not look at a clock, or while it cleans up after one that
+ * did and has reported that. Output files have no name until complete, so none must be deleted. */
 static void late(void) {
   static const char text[] = "onnxsurg: error: out of time (--timeout)\n";
-  surg__os_say(text, sizeof text - 1);
+  if (!cli_reported()) surg__os_say(text, sizeof text - 1);
   surg__os_exit(EXIT_LIMIT);
 }
 

@@ -99,8 +99,8 @@ static val similar(surg__builder *b, val x, const float *v, size_t n, size_t col
   const int64_t turn[2] = {1, 0};
   val y = op2(b, "MatMul", x, transpose(b, matrix(b, v, n, columns), turn, 2));
   if (kind.n == 6) return y;
-  y = add(b, mul(b, y, number(b, SURG_FLOAT, (double)params[0])),
-          number(b, SURG_FLOAT, (double)params[1]));
+  y = mul(b, y, number(b, SURG_FLOAT, (double)params[0]));
+  y = add(b, y, number(b, SURG_FLOAT, (double)params[1]));
   return kind.n == 4 ? op2(b, "Pow", y, number(b, SURG_FLOAT, (double)params[2]))
                      : surg__b_unary(b, "Tanh", y);
 }
@@ -154,7 +154,8 @@ static surg_status one_hot(surg__builder *b) {
       if (surg__b_bad(b, cats[i] == cats[k], "a category is repeated")) return SURG_EUNSUPPORTED;
   const int64_t dims[1] = {(int64_t)n};
   x = surg__built_cast(b, x, SURG_INT64);
-  val same = equal(b, unsqueeze(b, x.v, x.rank), int64s(b, cats, dims, 1));
+  const val column = unsqueeze(b, x.v, x.rank);
+  val same = equal(b, column, int64s(b, cats, dims, 1));
   surg__lower_result(b, "y", cast(b, same, SURG_FLOAT));
   return b->status;
 }

@@ -140,7 +140,8 @@ static val sum_by_product(const growing *g) {
   val v = gather(b, g->x.v, column_of(g, branches, f->n_branches, FEATURE, SURG_INT64), 1);
   val yes = cast(b, leads(g, v, &t), g->x.dtype);
   val reached = op2(b, "Greater", op2(b, "MatMul", yes, paths), counts);
-  return op2(b, "MatMul", cast(b, reached, g->x.dtype), weights_of(g, leaves, f->n_leaves));
+  const val chosen = cast(b, reached, g->x.dtype);
+  return op2(b, "MatMul", chosen, weights_of(g, leaves, f->n_leaves));
 }
 
 /* --- step by step --- */
@@ -171,7 +172,8 @@ static val sum_by_steps(const growing *g) {
     surg__b_set_int(b, v, "axis", 1);
     const tables now = {at_nodes(b, t.value, nodes), at_nodes(b, t.equal, nodes),
                         at_nodes(b, t.nan, nodes)};
-    nodes = where(b, leads(g, v, &now), at_nodes(b, yes, nodes), at_nodes(b, no, nodes));
+    const val leading = leads(g, v, &now), then = at_nodes(b, yes, nodes);
+    nodes = where(b, leading, then, at_nodes(b, no, nodes));
   }
   return reduce_sum(b, at_nodes(b, weights_of(g, NULL, f->n), nodes), 1);
 }
