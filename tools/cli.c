@@ -50,10 +50,14 @@ bool cli_reported(void) {
   return reported != 0;
 }
 
+void cli_reports(void) {
+  reported = 1;
+}
+
 static void print_diagnostic(void *user, surg_severity severity, const char *line) {
   const cli_common *c = user;
   if (c->quiet && severity != SURG_ERROR) return;
-  if (severity == SURG_ERROR) reported = 1;
+  if (severity == SURG_ERROR) cli_reports();
   cli_progress_clear();
   fprintf(stderr, "%s\n", line);
 }

@@ -106,7 +106,9 @@ int cli_flush(int code);
 /* Installs signal handlers: the first SIGINT (Ctrl-C) or SIGTERM makes cli_interrupted true, the
  * second one ends the program. */
 void cli_stop_on_signals(void);
-/* Whether an error was printed for a context. */
+/* States that an error is printed next, and whether that was stated: the end of time is then not
+ * reported again. */
+void cli_reports(void);
 bool cli_reported(void);
 /* Ends the program with EXIT_LIMIT when --timeout has passed from now on, in any phase, unless an
  * output was written before. cli_options does it for commands; one that works on several models
