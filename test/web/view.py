@@ -31,9 +31,13 @@ g (int64 n, float[2,8] x, bool c) => (float[2,8] y, float[K,2,8] all) <float[8] 
 <domain: "local", opset_import: ["" : 17]>
 twice (X) => (Y) { Y = Add (X, X) }
 '''
-# Waits until the page is drawn, and puts what it measured into an element of its own.
+# Waits until boxes are drawn and stay as many, and puts what it measured into an element of its own.
 MEASURE = '''
-setTimeout(() => {
+let drawn = 0, asked = 0;
+const waiting = setInterval(() => {
+  const n = document.querySelectorAll('.box').length;
+  if ((!n || n !== drawn) && asked++ < 90) { drawn = n; return; }
+  clearInterval(waiting);
   const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 2;
   const apart = (a, b) => a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
   const boxes = [...document.querySelectorAll('.box')].map(g => ({ g, r: [...g.querySelectorAll('.body')].pop().getBoundingClientRect(), pane: g.closest('.pane') }));
@@ -49,7 +53,7 @@ setTimeout(() => {
   e.id = 'measured';
   e.textContent = JSON.stringify(found);
   document.body.append(e);
-}, 700);
+}, 100);
 '''
 
 
@@ -59,7 +63,7 @@ def measure(browser, page, folder, hash_='light', size='1300,1000'):
     copy.write_text(text.replace('</body>', '<script>%s</script></body>' % MEASURE), encoding='utf-8')
     done = subprocess.run(
         [browser, '--headless', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--enable-logging=stderr',
-         '--user-data-dir=%s' % (folder / 'profile'), '--window-size=' + size, '--virtual-time-budget=3000',
+         '--user-data-dir=%s' % (folder / 'profile'), '--window-size=' + size, '--virtual-time-budget=10000',
          '--dump-dom', 'file://%s#%s' % (copy, hash_)], capture_output=True, timeout=SECONDS)
     console = [l for l in done.stderr.decode('utf-8', 'replace').splitlines() if 'CONSOLE' in l]
     assert not console, console
