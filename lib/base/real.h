@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converting elements of the float types to double and back. Every float type is exact in
- * double. */
+/* Elements of the float types as double and back, and of the integer types as bits; every float
+ * type is exact in double. */
 #ifndef SURG_REAL_H
 #define SURG_REAL_H
 
@@ -41,6 +41,30 @@ static inline void surg__store_f64(int dtype, void *p, uint64_t i, double v) {
     default:
       assert(dtype == SURG_BFLOAT16);
       ((uint16_t *)p)[i] = surg__double_to_bf16(v);
+  }
+}
+
+/* Element i of an integer type or BOOL, sign-extended to 64 bits where signed. */
+static inline uint64_t surg__load_int(int dtype, const void *p, uint64_t i) {
+  switch (dtype) {
+    case SURG_INT2:
+    case SURG_INT4:
+    case SURG_INT8:
+      return (uint64_t)(int64_t)((const int8_t *)p)[i];
+    case SURG_INT16:
+      return (uint64_t)(int64_t)((const int16_t *)p)[i];
+    case SURG_INT32:
+      return (uint64_t)(int64_t)((const int32_t *)p)[i];
+    case SURG_INT64:
+      return (uint64_t)((const int64_t *)p)[i];
+    case SURG_UINT16:
+      return ((const uint16_t *)p)[i];
+    case SURG_UINT32:
+      return ((const uint32_t *)p)[i];
+    case SURG_UINT64:
+      return ((const uint64_t *)p)[i];
+    default:
+      return ((const uint8_t *)p)[i]; /* UINT2, UINT4, UINT8, BOOL */
   }
 }
 

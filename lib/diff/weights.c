@@ -112,38 +112,15 @@ static uint64_t piece_of(const surg_tensor *a, const surg_tensor *b) {
   return (uint64_t)PIECE * 8 / (bits < 8 ? 8 : bits);
 }
 
-/* Integer i of n unpacked elements; unsigned ones above INT64_MAX are negative here. */
-static int64_t integer(int dtype, const void *p, uint64_t i) {
-  switch (dtype) {
-    case SURG_INT64:
-    case SURG_UINT64:
-      return ((const int64_t *)p)[i];
-    case SURG_INT32:
-      return ((const int32_t *)p)[i];
-    case SURG_UINT32:
-      return ((const uint32_t *)p)[i];
-    case SURG_INT16:
-      return ((const int16_t *)p)[i];
-    case SURG_UINT16:
-      return ((const uint16_t *)p)[i];
-    case SURG_INT8:
-    case SURG_INT4:
-    case SURG_INT2:
-      return ((const int8_t *)p)[i];
-    default: /* UINT8, UINT4, UINT2, BOOL */
-      return ((const uint8_t *)p)[i];
-  }
-}
-
 static double number(int dtype, const void *p, uint64_t i) {
   if (surg__dtype_is_float(dtype)) return surg__load_f64(dtype, p, i);
-  const int64_t v = integer(dtype, p, i);
-  return dtype == SURG_UINT64 ? (double)(uint64_t)v : (double)v;
+  const uint64_t v = surg__load_int(dtype, p, i);
+  return dtype == SURG_UINT64 ? (double)v : (double)(int64_t)v;
 }
 
 /* Whether element i is the same integer in two tensors of one integer type. */
 static bool same_integer(int dtype, const void *p, const void *q, uint64_t i) {
-  return integer(dtype, p, i) == integer(dtype, q, i);
+  return surg__load_int(dtype, p, i) == surg__load_int(dtype, q, i);
 }
 
 static void compare_number(surg__dweights *w, double x, double y) {

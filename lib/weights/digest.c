@@ -54,26 +54,8 @@ static bool is_real(int dtype) {
 
 /* Integer i of n unpacked elements; unsigned ones above INT64_MAX are INT64_MAX. */
 static int64_t integer_at(int dtype, const void *p, uint64_t i) {
-  switch (dtype) {
-    case SURG_INT64:
-      return ((const int64_t *)p)[i];
-    case SURG_UINT64:
-      return ((const uint64_t *)p)[i] > INT64_MAX ? INT64_MAX : (int64_t)((const uint64_t *)p)[i];
-    case SURG_INT32:
-      return ((const int32_t *)p)[i];
-    case SURG_UINT32:
-      return ((const uint32_t *)p)[i];
-    case SURG_INT16:
-      return ((const int16_t *)p)[i];
-    case SURG_UINT16:
-      return ((const uint16_t *)p)[i];
-    case SURG_INT8:
-    case SURG_INT4:
-    case SURG_INT2:
-      return ((const int8_t *)p)[i];
-    default: /* UINT8, UINT4, UINT2, BOOL */
-      return ((const uint8_t *)p)[i];
-  }
+  const uint64_t v = surg__load_int(dtype, p, i);
+  return dtype == SURG_UINT64 && v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
 static void set_integer(int dtype, void *p, uint64_t i, int64_t v) {

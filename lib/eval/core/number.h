@@ -30,29 +30,6 @@ static inline void surg__real_put(const surg__array *a, uint64_t i, double v) {
   surg__store_f64(a->dtype, a->data, i, v);
 }
 
-/* Element i of an integer type or BOOL, sign-extended to 64 bits where signed. */
-static inline uint64_t surg__load_int(int dtype, const void *p, uint64_t i) {
-  switch (dtype) {
-    case SURG_INT2:
-    case SURG_INT4:
-    case SURG_INT8:
-      return (uint64_t)(int64_t)((const int8_t *)p)[i];
-    case SURG_INT16:
-      return (uint64_t)(int64_t)((const int16_t *)p)[i];
-    case SURG_INT32:
-      return (uint64_t)(int64_t)((const int32_t *)p)[i];
-    case SURG_INT64:
-      return (uint64_t)((const int64_t *)p)[i];
-    case SURG_UINT16:
-      return ((const uint16_t *)p)[i];
-    case SURG_UINT32:
-      return ((const uint32_t *)p)[i];
-    case SURG_UINT64:
-      return ((const uint64_t *)p)[i];
-    default:
-      return ((const uint8_t *)p)[i]; /* UINT2, UINT4, UINT8, BOOL */
-  }
-}
 /* Element i of an array of any numeric type; 64-bit integers are rounded to double. */
 static inline double surg__number_at(const surg__array *a, uint64_t i) {
   return surg__is_real(a->dtype) ? surg__real_at(a, i)
