@@ -130,7 +130,12 @@ class Pane {
   update() {
     if (this.waiting) return;
     this.waiting = true;
-    requestAnimationFrame(() => { this.waiting = false; this.show(); });
+    const draw = () => {
+      if (this.waiting) this.show();
+      this.waiting = false;
+    };
+    requestAnimationFrame(draw);
+    setTimeout(draw, 250); // a page that is not in sight is given no animation frame
   }
 
   // Draws what is in sight, and removes what is not.
