@@ -48,8 +48,6 @@ static bool is_plain(const surg_node *n) {
 }
 
 bool surg__late(const surg__target *t, const surg_model *m, const char *code, const surg_node *n) {
-  /* Constant gives what it contains, whichever types its version lists. */
-  if (strcmp(code, "E205") == 0) return surg_node_op(n) == SURG_OP_Constant;
   if (strcmp(code, "E203") != 0 && strcmp(code, "W206") != 0) return false;
   for (size_t i = 0; i < t->accepts.count; i++)
     if (strcmp(t->accepts.items[i].code, code) == 0) return false; /* the target states it */

@@ -88,6 +88,17 @@ static bool tell_undone(surg_context *ctx, const outcome *o) {
   return r->all_undone > 0;
 }
 
+/* Says that the result has errors: those that the model had, as no pass was asked to cure them. */
+static void tell_errors(const surgery *j, surg_model *m, const outcome *o) {
+  surg_check_counts found = {.size = sizeof found};
+  if (j->common.quiet || surg_check(m, 1, NULL, NULL, &found) != SURG_OK || !found.errors) return;
+  cli_text text = {0};
+  cli_text_printf(&text, "has %zu error%s (onnxsurg check lists %s, onnxsurg mend cures many)",
+                  found.errors, found.errors == 1 ? "" : "s", found.errors == 1 ? "it" : "them");
+  cli_warn(&j->common, o->out ? o->out : o->in, cli_text_of(&text));
+  cli_text_free(&text);
+}
+
 /* Processes one model. `out` NULL: write nothing. *undone: a requested change was not made. */
 static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipeline *p,
                            const char *in, const char *out, bool *undone) {
@@ -113,6 +124,7 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipel
   if (s == SURG_OK) {
     if (out && !j->run.dry_run) o.bytes_after = file_bytes(out);
     surgery_report(j, ctx, &o);
+    tell_errors(j, m, &o);
     *undone = tell_undone(ctx, &o);
   }
   if (s != SURG_OK && !surg_context_error(ctx)) {
