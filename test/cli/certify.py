@@ -45,6 +45,36 @@ def pooled():
                            [w.value('y', dims=('N', 32))]), opsets=(('', 17),))
 
 
+def chained():
+    """Constants that are too large to be stated, computed from one another in several steps."""
+    n = 160
+    big = lambda name, dims, first: w.tensor(name, w.FLOAT, dims,
+                                             w.floats(*[first + k / 8 for k in range(n)]))
+    ints = w.tensor('ints', w.INT64, [4], struct.pack('<4q', 1, n, 1, 1))
+    nodes = [
+        w.node('Constant', [], ['flat'], w.a_tensor('value', big('', [n], 2))),
+        w.node('Constant', [], ['dims'], w.a_tensor('value', ints)),
+        w.node('Reshape', ['flat', 'dims'], ['scale']), w.node('Conv', ['x', 'k', 'b'], ['c']),
+        w.node('Mul', ['c', 'scale'], ['m']), w.node('Add', ['m', 'shift'], ['s']),
+        w.node('Mul', ['s', 'more'], ['y'])]
+    weights = [big('k', [n, 1, 1, 1], 1), big('b', [n], -4), big('shift', [1, n, 1, 1], 3),
+               big('more', [1, n, 1, 1], 1)]
+    return w.model(w.graph(nodes, weights, [w.value('x', dims=('N', 1, 4, 4))],
+                           [w.value('y', dims=('N', n, 4, 4))]), opsets=(('', 17),))
+
+
+def sizes():
+    """A Where that replaces sizes of -1 by others, among computed sizes: there are none."""
+    ints = lambda name, *v: w.tensor(name, w.INT64, [len(v)], struct.pack('<%dq' % len(v), *v))
+    nodes = [
+        w.node('Shape', ['x'], ['s']), w.node('Mul', ['s', 'one'], ['t']),
+        w.node('Equal', ['t', 'minus'], ['e']), w.node('Where', ['e', 'two', 't'], ['u']),
+        w.node('Expand', ['x', 'u'], ['z']), w.node('Neg', ['z'], ['y'])]
+    weights = [ints('one', 1, 1), ints('minus', -1, -1), ints('two', 2, 2)]
+    return w.model(w.graph(nodes, weights, [w.value('x', dims=('N', 'M'))],
+                           [w.value('y', dims=('N', 'M'))]), opsets=(('', 17),))
+
+
 class Certify(Case):
     def certify(self, data=None, *options):
         if data is not None:
@@ -60,7 +90,7 @@ class Certify(Case):
         return why
 
     def test_runs(self):
-        for data in pooled(), common.model_bytes():
+        for data in pooled(), chained(), sizes(), common.model_bytes():
             for options in (), ('--exact-only',), ('--pass', 'fold,prune'), ('--pass', ''):
                 with self.subTest(options):
                     self.certify(data, *options)

@@ -6,15 +6,20 @@ Checks that status.txt is about the rules as they are. --prove writes it anew fo
 or all; without z3 and numpy such rules are `tested`. --smt prints what z3 is asked about a rule. The kinds of proof, the first that applies:
 
 moves: pattern and emission only move elements, so what is so for distinct elements is so for all
-    bits of all types. Shapes are drawn by test/rules.
+    bits of all types. Shapes are drawn by test/rules. A Cast to the type of its input, and a Dropout
+    that does not train, are copies.
 bits: the rule is of class exact and works element by element on one or two inputs that it
     compares, selects, rounds to integers, or changes the sign of: all 65,536 values of float16, all
     pairs of int8, of uint8, and of float16 values that cover all orders of two numbers (NaN,
     infinities, both zeros among them) give equal bits. These operators treat wider types alike.
     Sums and products are covered for integers alone, and count only where the guard asks for them.
 reals: each emission equals the pattern over the real numbers, element by element, where no divisor
-    is 0 (z3).
+    is 0 (z3). A convolution or matrix product is a sum of products; z3 gets one of TERMS products, in
+    which any element of the data may be padding, and every weight and factor is its own unknown:
+    what distributes over these distributes over more. Which elements meet, the shapes that
+    test/rules draws show.
 tested: drawn models alone (test/rules)."""
+import functools
 import itertools
 import pathlib
 import subprocess
@@ -30,6 +35,12 @@ Gather GatherElements GatherND DepthToSpace SpaceToDepth Compress ReverseSequenc
 # Operators that are functions of one element, without more known of them.
 OPAQUE = set('''Exp Log Tanh Sigmoid Sqrt Erf Sin Cos Softplus Softsign Elu Selu Floor Ceil Round Sign
 HardSigmoid HardSwish Gelu Mish'''.split())
+
+
+# Operators that keep the order of elements; and sums of products of inputs 0 and 1.
+ORDERED = set('Reshape Squeeze Unsqueeze Flatten Identity'.split())
+LINEAR = set('Conv ConvTranspose MatMul Gemm'.split())
+TERMS = 2
 
 
 class Unsupported(Exception):
@@ -55,7 +66,36 @@ def moves(rule):
         return False
     used = [s for b in [rule.match] + rule.emits for s in nodes(b)]
     numbers = any(a[0] == 'number' for s in used for a in s.ins)
-    return not numbers and all(s.op in MOVES and not s.domain for s in used)
+    return not numbers and all(not s.domain and (s.op in MOVES or copies(rule.match, s))
+                               for s in used)
+
+
+def called(e, name):
+    """The names that a call is about, or None."""
+    plain = e[0] == 'call' and e[1] == name and all(a[0] == 'word' for a in e[2:3])
+    return e[2][1] if plain and len(e) > 2 else None
+
+
+def copies(match, s):
+    """Whether a node of the pattern is a copy of its input, by what the guard states."""
+    known = conjuncts(match.guard)
+    if s not in match.stmts or not s.ins or s.ins[0][0] != 'value':
+        return False
+    x = s.ins[0][1]
+    if s.op == 'Cast':
+        to = [e[1] for name, e, _, _ in s.attrs if name == 'to' and e[0] == 'bind']
+        return any(c[0] == '==' and c[1] == ('call', 'int', ('call', 'dtype', ('word', x))) and
+                   c[2] == ('word', t) for c in known for t in to)
+    if s.op == 'CastLike':
+        like = s.ins[1][1] if len(s.ins) > 1 else None
+        return any(c[0] == '==' and {called(e, 'dtype') for e in c[1:]} == {x, like} for c in known)
+    if s.op != 'Dropout' or len(s.outs) != 1 or match.lo < 7:
+        return False
+    if match.hi < 12 or len(s.ins) < 3:
+        return match.hi < 12 or not s.more_in
+    train = s.ins[2][1]
+    still = {('call', 'absent', ('word', train)), ('call', 'all', ('word', train), ('literal', 0))}
+    return any(c in still or (c[0] == 'or' and set(c[1:]) <= still) for c in known)
 
 
 # --- reals: one element of each value, in SMT-LIB ---
@@ -64,12 +104,22 @@ def moves(rule):
 class Smt:
     def __init__(self, rule, emit, absent):
         self.rule, self.emit, self.absent = rule, emit, absent
-        self.sorts, self.facts, self.data = {}, [], set()
+        self.sorts, self.facts, self.data, self.linear = {}, [], set(), []
+        self.rows = set()  # values of which several elements are in one sum of products
+        for s in reversed(nodes(rule.match)):
+            if s.op in LINEAR or self.rows & set(s.outs):
+                count = 2 if s.op in LINEAR else 1 if s.op in ORDERED else len(s.ins)
+                self.rows |= {a[1] for a in s.ins[:count] if a[0] == 'value'}
 
     def var(self, name, sort='Real'):
         if self.sorts.setdefault('v_' + name, sort) != sort:
             raise Unsupported('two types')
         return 'v_' + name
+
+    def free(self, name):
+        if name not in self.rows:
+            return self.var(name)
+        return tuple(self.var('%s_%d' % (name, k)) for k in range(TERMS))
 
     def number(self, v):
         if isinstance(v, bool) or isinstance(v, str) or v != v or v in (1e999, -1e999):
@@ -83,8 +133,10 @@ class Smt:
             return self.number(e[1])
         if e[0] == 'word' and e[1] in self.data:
             return self.var(e[1])
-        if e[0] == 'call' and e[1] == 'scalar' and e[2][1] not in self.absent:
+        if e[0] == 'call' and e[1] == 'scalar' and e[2][1] not in self.absent | self.rows:
             return self.var(e[2][1])
+        if e[0] == 'call' and e[1] in ('repeat', 'fill'):
+            return self.expr(e[2])
         if e[0] == 'call' and e[1] in ('min', 'max'):
             return pick('<=' if e[1] == 'min' else '>=', *map(self.expr, e[2:]))
         if e[0] == 'call' and e[1] == 'float':
@@ -111,7 +163,7 @@ class Smt:
             if e[0] in ('==', '<', '<=', '>', '>='):
                 sign = '=' if e[0] == '==' else e[0]
                 self.facts.append('(%s %s %s)' % (sign, self.expr(e[1]), self.expr(e[2])))
-            elif e[0] == 'call' and e[1] == 'all' and e[2][1] not in self.absent:
+            elif e[0] == 'call' and e[1] == 'all' and e[2][1] not in self.absent | self.rows:
                 self.facts.append('(= %s %s)' % (self.var(e[2][1]), self.expr(e[3])))
         except Unsupported:
             pass
@@ -128,6 +180,12 @@ class Smt:
     def node(self, s, env, pattern):
         if s.domain or s.more_in or s.more_out or len(s.outs) != 1:
             raise Unsupported(s.op)
+        if s.op in ORDERED:
+            first = s.ins[0][1]
+            env[s.outs[0]] = env.setdefault(first, self.free(first) if first not in env else None)
+            return
+        if s.op in LINEAR:
+            self.linear.append((pattern, meeting(s)))
         attrs = {}
         for name, expr, _, dtype in s.attrs:
             if pattern and expr[0] == 'bind':
@@ -141,15 +199,41 @@ class Smt:
                 if a[1] in self.absent:
                     ins.append(None)
                 else:
-                    ins.append(env.setdefault(a[1], self.var(a[1]) if a[1] not in env else None))
+                    ins.append(env.setdefault(a[1], self.free(a[1]) if a[1] not in env else None))
             elif a[0] == 'absent':
                 ins.append(None)
             else:
                 ins.append(self.number(a[1]) if a[0] == 'number' else self.expr(a[1]))
-        env[s.outs[0]] = self.apply(s, ins, attrs)
+        if s.op in LINEAR:
+            env[s.outs[0]] = self.products(s, ins, attrs)
+        elif any(isinstance(i, tuple) for i in ins):
+            env[s.outs[0]] = tuple(self.apply(s, [i[k] if isinstance(i, tuple) else i for i in ins],
+                                              dict(attrs)) for k in range(TERMS))
+        else:
+            env[s.outs[0]] = self.apply(s, ins, attrs)
+
+    def products(self, s, ins, attrs):
+        x, w, more = (ins + [None] * 3)[:3]
+        if not isinstance(x, tuple) or not isinstance(w, tuple) or isinstance(more, tuple):
+            raise Unsupported('operands')
+        if s.op in ('Conv', 'ConvTranspose'):
+            inside = [self.var('inside_%d' % k, 'Bool') for k in range(TERMS)]
+            x = ['(ite %s %s 0.0)' % pair for pair in zip(inside, x)]
+        out = '(+ %s)' % ' '.join('(* %s %s)' % pair for pair in zip(x, w))
+        if s.op == 'Gemm':
+            alpha, beta = (attrs.get(a) or (self.var('attr_' + a) if s.more_attrs else '1.0')
+                           for a in ('alpha', 'beta'))
+            out, more = '(* %s %s)' % (alpha, out), more and '(* %s %s)' % (beta, more)
+        return out if more is None else '(+ %s %s)' % (out, more)
 
     def apply(self, s, ins, attrs):
         op = s.op
+        if op == 'BatchNormalization':
+            c, scale, shift, mean, var = ins
+            self.sorts['f_Sqrt'] = 'fun'
+            root = '(f_Sqrt (+ %s %s))' % (var, attrs['epsilon'])
+            self.facts.append('(not (= %s 0.0))' % root)
+            return '(+ (* (/ (- %s %s) %s) %s) %s)' % (c, mean, root, scale, shift)
         if op in OPAQUE and len(ins) == 1 and not attrs:
             self.sorts['f_' + op] = 'fun'
             return '(f_%s %s)' % (op, ins[0])
@@ -190,7 +274,15 @@ class Smt:
         again = {o for s in self.emit.stmts for o in s.outs}
         result.update((o, env[o]) for o in outs if o not in again)
         self.run(self.emit, result, False)
-        differ = ['(not (= %s %s))' % (env[o], result[o]) for o in outs if o in again]
+        if len({m for _, m in self.linear}) > 1 or \
+                sorted(p for p, _ in self.linear) not in ([], [False, True]):
+            raise Unsupported('sums of products that differ')
+        differ = []
+        for o in outs:
+            both = [v if isinstance(v, tuple) else (v,) for v in (env[o], result[o])]
+            if o in again and len(both[0]) != len(both[1]):
+                raise Unsupported('operands')
+            differ += ['(not (= %s %s))' % pair for pair in zip(*both) if o in again]
         lines = []
         for name, sort in sorted(self.sorts.items()):
             lines.append('(declare-fun %s (Real) Real)' % name if sort == 'fun'
@@ -204,6 +296,16 @@ def pick(sign, a, b):
     return '(ite (%s %s %s) %s %s)' % (sign, a, b, a, b)
 
 
+def meeting(s):
+    """What decides which elements of the operands of a sum of products meet."""
+    attrs = {'transA': ('literal', 0), 'transB': ('literal', 0)} if s.op in ('Gemm', 'MatMul') else {}
+    for name, expr, _, _ in s.attrs:
+        attrs[name] = ('word', expr[1]) if expr[0] == 'bind' else expr
+    drop = ('alpha', 'beta') if s.op == 'Gemm' else ()
+    op = 'MatMul' if s.op == 'Gemm' and not s.more_attrs else s.op
+    return op, s.more_attrs, tuple(sorted((k, repr(v)) for k, v in attrs.items() if k not in drop))
+
+
 def conjuncts(e):
     if e is None:
         return []
@@ -215,14 +317,27 @@ def questions(rule):
     if not rule.emits or any(b.native for b in rule.emits):
         raise Unsupported('emission in C')
     optional = sorted({a[1] for s in nodes(rule.match) for a in s.ins if a[0] == 'value' and a[2]})
-    for emit in rule.emits:
+    for k, emit in enumerate(rule.emits):
         known = conjuncts(rule.match.guard) + conjuncts(emit.guard)
         for some in itertools.product((False, True), repeat=len(optional)):
             absent = {n for n, gone in zip(optional, some) if gone}
-            if any(c[0] == 'call' and c[1] in ('absent', 'present') and
-                   (c[2][1] in absent) != (c[1] == 'absent') for c in known):
+            if any(stated(c, absent) is False for c in known) or \
+                    any(taken(e, emit, absent) for e in rule.emits[:k]):
                 continue
             yield Smt(rule, emit, absent).text()
+
+
+def stated(c, absent):
+    """Whether a conjunct is true, if it is about inputs that may be absent; else None."""
+    if c[0] == 'call' and c[1] in ('absent', 'present'):
+        return (c[2][1] in absent) == (c[1] == 'absent')
+    return None
+
+
+def taken(before, emit, absent):
+    """Whether an emission above another is always taken first."""
+    return before.lo <= emit.lo and before.hi >= emit.hi and \
+        all(stated(c, absent) for c in conjuncts(before.guard))
 
 
 def reals(rule):
@@ -313,8 +428,13 @@ def attempt(proof, rule):
     try:
         return proof(rule)
     except (ImportError, FileNotFoundError) as e:
-        print('not proven, since it is missing: %s' % (getattr(e, 'filename', None) or e.name))
+        missing(getattr(e, 'filename', None) or e.name)
         return False
+
+
+@functools.lru_cache()
+def missing(name):
+    print('not proven, since it is missing: %s' % name)
 
 
 def prove(every):

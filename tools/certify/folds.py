@@ -90,6 +90,8 @@ def rounded(dtype, x):
 
 
 def wrapped(dtype, x):
+    if not isinstance(x, int):
+        return x  # a sum of sizes (shapes.py), or not known
     sign, bits = INTS[dtype]
     x &= (1 << bits) - 1
     return x - (1 << bits) if sign and x >> (bits - 1) else x
@@ -106,15 +108,23 @@ FLOAT_OPS = {'Add': lambda a, b: a + b, 'Sub': lambda a, b: a - b, 'Mul': lambda
 
 
 def int_div(a, b):
+    if not isinstance(a, int) or not isinstance(b, int):
+        return a.over(b)
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
 INT_OPS = {'Add': lambda a, b: a + b, 'Sub': lambda a, b: a - b, 'Mul': lambda a, b: a * b,
            'Div': int_div, 'Mod': lambda a, b: a % b, 'Max': max, 'Min': min}
-COMPARE = {'Equal': lambda a, b: a == b, 'Less': lambda a, b: a < b,
+COMPARE = {'Equal': lambda a, b: True if a == b else a.never(b) if hasattr(a, 'never') else
+           b.never(a) if hasattr(b, 'never') else False, 'Less': lambda a, b: a < b,
            'Greater': lambda a, b: a > b, 'LessOrEqual': lambda a, b: a <= b,
            'GreaterOrEqual': lambda a, b: a >= b}
 LOGIC = {'And': lambda a, b: a & b, 'Or': lambda a, b: a | b, 'Xor': lambda a, b: a ^ b}
+
+
+def each(f, x, y):
+    """f of each pair of elements; None where one is not known."""
+    return [None if p is None or q is None else f(p, q) for p, q in zip(x, y)]
 
 
 def arithmetic(op, a, b):
@@ -123,16 +133,13 @@ def arithmetic(op, a, b):
         return None
     x, y = spread(a, dims), spread(b, dims)
     if op in COMPARE and a.dtype in CODES:
-        f = COMPARE[op]
-        return Array(9, dims, [int(f(p, q)) for p, q in zip(x, y)])
+        return Array(9, dims, [None if r is None else int(r) for r in each(COMPARE[op], x, y)])
     if op in LOGIC and a.dtype == 9:
-        f = LOGIC[op]
-        return Array(9, dims, [f(p, q) for p, q in zip(x, y)])
+        return Array(9, dims, each(LOGIC[op], x, y))
     if a.dtype in INTS and op in INT_OPS:
         if op in ('Div', 'Mod') and 0 in y:
             return None
-        f = INT_OPS[op]
-        return Array(a.dtype, dims, [wrapped(a.dtype, f(p, q)) for p, q in zip(x, y)])
+        return Array(a.dtype, dims, [wrapped(a.dtype, r) for r in each(INT_OPS[op], x, y)])
     if a.dtype == 1 and op in FLOAT_OPS:
         f = FLOAT_OPS[op]
         items = [f(p, q) for p, q in zip(x, y)]
@@ -175,6 +182,10 @@ def cast(a, to):
     if a.dtype == to:
         return a
     if a.dtype not in CODES or to not in CODES:
+        return None
+    if a.dtype in INTS and to in INTS:
+        return Array(to, a.dims, [wrapped(to, i) for i in a.items])
+    if any(not isinstance(i, (int, float)) for i in a.items):
         return None
     if to == 9:
         return Array(9, a.dims, [int(i != 0) for i in a.items])
@@ -256,16 +267,14 @@ def reduce_ints(op, a, axes, keep):
     return Array(a.dtype, dims, items)
 
 
-def evaluate(op, ins, attr, opset, outputs):
+def evaluate(op, ins, attr, outputs):
     """The results of a node on arrays (None: absent), or None: not recomputed here. attr(name,
     default) reads attributes."""
     try:
-        out = compute(op, ins, attr, opset, outputs)
-    except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError):
+        out = compute(op, ins, attr, outputs)
+    except (IndexError, KeyError, TypeError, AttributeError, ValueError, ZeroDivisionError, OverflowError):
         return None
-    if out is None:
-        return None
-    return out if isinstance(out, list) else [out]
+    return out if out is None or isinstance(out, list) else [out]
 
 
 def ints(ins, at, attr, name):
@@ -276,7 +285,7 @@ def ints(ins, at, attr, name):
     return a
 
 
-def compute(op, ins, attr, opset, outputs):
+def compute(op, ins, attr, outputs):
     x = ins[0] if ins else None
     if op in ('Add', 'Sub', 'Mul', 'Div', 'Mod', 'And', 'Or', 'Xor') or op in COMPARE:
         return arithmetic(op, *ins) if not (op == 'Mod' and attr('fmod', 0)) else None
@@ -301,10 +310,10 @@ def compute(op, ins, attr, opset, outputs):
         return gather(x, ins[1], attr('axis', 0))
     if op == 'Concat':
         return concat(ins, attr('axis', 1))
-    return reshaped(op, ins, attr, opset, outputs)
+    return reshaped(op, ins, attr, outputs)
 
 
-def reshaped(op, ins, attr, opset, outputs):
+def reshaped(op, ins, attr, outputs):
     x = ins[0] if ins else None
     if op in ('Reshape', 'Flatten', 'Squeeze', 'Unsqueeze'):
         dims = new_dims(op, ins, attr)
@@ -331,7 +340,8 @@ def reshaped(op, ins, attr, opset, outputs):
     if op == 'Where':
         dims = broadcast([a.dims for a in ins])
         c, a, b = (spread(i, dims) for i in ins)
-        return Array(ins[1].dtype, dims, [p if k else q for k, p, q in zip(c, a, b)])
+        return Array(ins[1].dtype, dims, [(p if p == q else None) if k is None else p if k else q
+                                          for k, p, q in zip(c, a, b)])
     if op in ('ReduceSum', 'ReduceProd', 'ReduceMax', 'ReduceMin'):
         if attr('noop_with_empty_axes', 0):
             return None

@@ -6,7 +6,7 @@ rule here determines is a symbol of its own, since it has one value in every run
 stands for the same value, so a fact that was found stays true."""
 import struct
 
-from folds import array_of
+from folds import Array, array_of, evaluate
 from proto import FLOAT, FLOATS, INT, INTS, STRING
 
 SMALL = 64  # elements of a value that are followed
@@ -33,6 +33,30 @@ class Sum:
 
     def __hash__(self):
         return hash(frozenset(self.terms.items()))
+
+    def __add__(self, other):
+        return add(self, other)
+
+    def __sub__(self, other):
+        return add(self, other, -1)
+
+    def __rsub__(self, other):
+        return add(other, self, -1)
+
+    def __mul__(self, other):
+        return mul(self, other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def over(self, other):
+        """Division of integers truncates; of sizes it rounds down."""
+        if not isinstance(other, int) or other <= 0 or not is_dim(self):
+            return None
+        return floordiv(self, other)
+
+    def never(self, other):
+        """False: no run makes them equal."""
+        return False if isinstance(other, int) and other < 0 and is_dim(self) else None
 
     def __repr__(self):
         return ' + '.join('%d*%s' % (f, '*'.join(map(str, s))) for s, f in sorted(
@@ -226,29 +250,19 @@ class Facts:
             f = Fact(x.dtype, self.reduced(n, ins, v))
         else:
             return None
-        if f and f.elems is None and f.dims is not None and out == 0:
-            f.elems = self.elements(n, ins, f)
+        if f and f.elems is None and f.dims is not None:
+            f.elems = self.elements(n, ins, f, out)
         return f
 
-    def elements(self, n, ins, f):
-        """Elements of integer arithmetic on followed elements."""
-        if f.dtype not in (6, 7, 9) or not all(isinstance(d, int) for d in f.dims):
+    def elements(self, n, ins, f, out):
+        """Elements that follow from those of the inputs."""
+        if f.dtype not in (6, 7, 9) or not all(isinstance(d, int) for d in f.dims) or \
+                product(f.dims) > SMALL or any(i.elems is None for i, v in zip(ins, n.ins) if v):
             return None
-        if product(f.dims) > SMALL or n.op in COMPARE + ['Not', 'And', 'Or', 'Xor', 'Where']:
-            return None
-        two = {'Add': add, 'Mul': mul, 'Sub': lambda a, b: add(a, b, -1), 'Div': positive_div}
-        if n.op == 'Identity':
-            return ins[0].elems
-        if n.op == 'ReduceProd' and ins[0].elems is not None and product(f.dims) == 1:
-            return [product(ins[0].elems)]
-        if n.op not in two or len(ins) != 2 or ins[0].elems is None or ins[1].elems is None:
-            return None
-        size = product(f.dims)
-        a, b = ins[0].elems, ins[1].elems
-        if len(f.dims) > 1 or any(len(e) not in (1, size) for e in (a, b)):
-            return None
-        return [two[n.op](a[i if len(a) > 1 else 0], b[i if len(b) > 1 else 0])
-                for i in range(size)]
+        arrays = [Array(i.dtype, i.dims, i.elems) if v else None for i, v in zip(ins, n.ins)]
+        got = evaluate(n.op, arrays, lambda name, default=None: self.attr(n, name, default),
+                       len(n.outs))
+        return got[out].items if got and out < len(got) and got[out].dims == f.dims else None
 
     def fresh(self, v, k):
         return symbol((v, k))
@@ -317,10 +331,7 @@ class Facts:
 
     def op_Cast(self, n, ins, out, v):
         to = self.attr(n, 'to')
-        f = Fact(to if isinstance(to, int) else 0, ins[0].dims)
-        if f.dtype in (6, 7) and ins[0].dtype in (6, 7):
-            f.elems = ins[0].elems
-        return f
+        return Fact(to if isinstance(to, int) else 0, ins[0].dims)
 
     def op_Shape(self, n, ins, out, v):
         dims = ins[0].dims
@@ -337,12 +348,7 @@ class Facts:
             return Fact(x.dtype)
         axis = self.attr(n, 'axis', 0)
         axis += len(x.dims) if axis < 0 else 0
-        f = Fact(x.dtype, x.dims[:axis] + i.dims + x.dims[axis + 1:])
-        if x.elems is not None and i.elems is not None and len(x.dims) == 1:
-            k = i.elems
-            if all(isinstance(j, int) and -len(x.elems) <= j < len(x.elems) for j in k):
-                f.elems = [x.elems[j] for j in k]
-        return f
+        return Fact(x.dtype, x.dims[:axis] + i.dims + x.dims[axis + 1:])
 
     def op_Concat(self, n, ins, out, v):
         if any(f.dims is None for f in ins):
@@ -357,10 +363,7 @@ class Facts:
         for f in ins:
             total = add(total, f.dims[axis])
         dims[axis] = total
-        f = Fact(ins[0].dtype, tuple(dims))
-        if len(dims) == 1 and all(i.elems is not None for i in ins):
-            f.elems = [e for i in ins for e in i.elems]
-        return f
+        return Fact(ins[0].dtype, tuple(dims))
 
     def op_Slice(self, n, ins, out, v):
         x = ins[0]
@@ -386,19 +389,12 @@ class Facts:
         steps = steps or [1] * count
         if len(axes) != count or not all(isinstance(a, int) for a in axes):
             return Fact(x.dtype, tuple(self.fresh(v, k) for k in range(len(dims))))
-        elems = x.elems if len(dims) == 1 else None
         for a, s, e, t in zip(axes, starts, ends, steps):
             a += len(dims) if a < 0 else 0
-            d = dims[a]
-            dims[a] = sliced(d, s, e, t)
+            dims[a] = sliced(dims[a], s, e, t)
             if dims[a] is None:
                 dims[a] = self.fresh(v, a)
-            if elems is not None and isinstance(d, int) and all(
-                    isinstance(i, int) for i in (s, e, t)) and t:
-                elems = elems[slice_of(d, s, e, t)]
-            else:
-                elems = None
-        return Fact(x.dtype, tuple(dims), elems)
+        return Fact(x.dtype, tuple(dims))
 
     def op_Reshape(self, n, ins, out, v):
         x = ins[0]
@@ -426,9 +422,7 @@ class Facts:
                 q = rest_of(whole, rest)
             dims[dims.index(-1)] = q
         dims = tuple(self.fresh(v, k) if d is None or d == -1 else d for k, d in enumerate(dims))
-        f = Fact(x.dtype, dims)
-        f.elems = x.elems
-        return f
+        return Fact(x.dtype, dims)
 
     def op_Transpose(self, n, ins, out, v):
         x = ins[0]
@@ -437,7 +431,7 @@ class Facts:
         perm = self.attr(n, 'perm', list(range(len(x.dims)))[::-1])
         if perm is None or sorted(perm) != list(range(len(x.dims))):
             return Fact(x.dtype)
-        return Fact(x.dtype, tuple(x.dims[p] for p in perm), x.elems if len(x.dims) < 2 else None)
+        return Fact(x.dtype, tuple(x.dims[p] for p in perm))
 
     def op_Unsqueeze(self, n, ins, out, v):
         x = ins[0]
@@ -453,7 +447,7 @@ class Facts:
         rest = iter(x.dims)
         if len(a) != rank - len(x.dims):
             return Fact(x.dtype)
-        return Fact(x.dtype, tuple(1 if k in a else next(rest) for k in range(rank)), x.elems)
+        return Fact(x.dtype, tuple(1 if k in a else next(rest) for k in range(rank)))
 
     def op_Squeeze(self, n, ins, out, v):
         x = ins[0]
@@ -466,7 +460,7 @@ class Facts:
             if not all(isinstance(d, int) for d in x.dims):
                 return Fact(x.dtype)
             a = [k for k, d in enumerate(x.dims) if d == 1]
-        return Fact(x.dtype, tuple(d for k, d in enumerate(x.dims) if k not in a), x.elems)
+        return Fact(x.dtype, tuple(d for k, d in enumerate(x.dims) if k not in a))
 
     def op_Flatten(self, n, ins, out, v):
         x = ins[0]
@@ -503,17 +497,12 @@ class Facts:
             r = ins[0].dims[0] if ins[0].dims else None
             return Fact(dtype, tuple(self.fresh(v, k) for k in range(r))
                         if isinstance(r, int) else None)
-        f = Fact(dtype, tuple(e))
-        if dtype in (6, 7, 9) and all(isinstance(d, int) for d in e) and product(e) <= SMALL:
-            a = array_of(value[1]) if value else None
-            f.elems = [a.items[0] if a else 0] * product(e)
-        return f
+        return Fact(dtype, tuple(e))
 
     def op_Range(self, n, ins, out, v):
         e = [f.elems[0] if f.elems else None for f in ins]
         if all(isinstance(i, int) for i in e) and e[2]:
-            items = list(range(e[0], e[1], e[2]))
-            return Fact(ins[0].dtype, (len(items),), items if len(items) <= SMALL else None)
+            return Fact(ins[0].dtype, (len(range(*e)),))
         if e[0] == 0 and e[2] == 1 and isinstance(e[1], Sum) and is_dim(e[1]):
             return Fact(ins[0].dtype, (e[1],))
         return Fact(ins[0].dtype, (self.fresh(v, 0),))
@@ -734,15 +723,6 @@ def is_dim(d):
     """Whether an expression is a single symbol or a product with a factor above 0: the size of
     something, not a difference that may be below 0."""
     return len(d.terms) >= 1 and all(f > 0 for f in d.terms.values())
-
-
-def positive_div(a, b):
-    """Division of integers truncates; of sizes it rounds down."""
-    if isinstance(a, int) and isinstance(b, int):
-        return None if b == 0 else abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
-    if isinstance(b, int) and b > 0 and isinstance(a, Sum) and is_dim(a):
-        return floordiv(a, b)
-    return None
 
 
 def rest_of(whole, rest):
