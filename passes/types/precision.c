@@ -73,16 +73,21 @@ static bool decide(prec *c) {
 }
 
 static surg_pass_result convert(prec *c) {
-  const uint64_t epoch = surg_model_epoch(c->m);
+  uint64_t epoch = surg_model_epoch(c->m);
   if (surg_model_infer_calls(c->m) || !find_chosen(c)) return SURG_PASS_FAILED;
   if (!surg_pass_allow(c->p)) return SURG_PASS_UNCHANGED;
-  if (!prec_specialize(c) || !prec_collect(c)) return SURG_PASS_FAILED;
+  if (!prec_specialize(c)) return SURG_PASS_FAILED;
+  bool changed = surg_model_epoch(c->m) != epoch;
+  if (!prec_assume(c) || !prec_collect(c)) return SURG_PASS_FAILED;
+  epoch = surg_model_epoch(c->m);
   if (c->n_values) {
     if (!decide(c)) return SURG_PASS_FAILED;
     prec_measure_path(c);
+    prec_report_damage(c);
     if (!prec_apply(c)) return SURG_PASS_FAILED;
   }
-  const bool changed = surg_model_epoch(c->m) != epoch;
+  changed = changed || surg_model_epoch(c->m) != epoch;
+  if (!prec_forget_assumed(c)) return SURG_PASS_FAILED;
   if (changed)
     surg_pass_used(c->p, class_of(c));
   else

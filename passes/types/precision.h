@@ -11,6 +11,7 @@
 
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/precision.h>
+#include <onnxsurg/schema.h>
 
 #include "../util/samples.h"
 #include "../util/table.h"
@@ -138,6 +139,7 @@ typedef struct prec {
   uint32_t **functions; /* by function of the model: slots of its inputs, then outputs */
   prec_setter *setters;
   prec_cast *casts;
+  struct prec_assumed *assumed;
   uint64_t added, removed, converted, copied, clamped;
   bool unproven_axis;   /* an index is clamped for an axis of unknown size */
   bool given;           /* the inputs of measured bounds are given, not drawn */
@@ -200,6 +202,7 @@ uint32_t prec_root(prec *c, uint32_t slot);
 void prec_join(prec *c, uint32_t a, uint32_t b);
 /* Records a reason to stay; the first one is kept, unless the type is impossible. */
 void prec_pin(prec *c, uint32_t slot, prec_why why);
+bool prec_impossible(prec_why why);
 /* Why the slot has to stay, or FREE. What is of the new type already stays so, if that is possible:
  * reasons against a change do not count against it. */
 prec_why prec_pinned(prec *c, uint32_t slot);
@@ -210,6 +213,15 @@ void prec_reads(prec *c, const surg_value *v, uint32_t slot, surg_node *n, surg_
 /* Pins the slot if formal parameter i of n cannot be of the new type. */
 void prec_check_formal(prec *c, uint32_t slot, const surg_node *n, bool output, size_t i,
                        const surg_type *t);
+
+/* The formal parameter of input or output i; a variadic one for all later positions. */
+bool prec_formal(const surg_schema *s, bool output, size_t i, surg_schema_param *out);
+
+/* --- precision_assume.c --- */
+/* Declares values whose types inference leaves open, as nodes before them have mixed types. Both
+ * are false if memory runs out. */
+bool prec_assume(prec *c);
+bool prec_forget_assumed(prec *c);
 
 /* --- precision_control.c --- */
 /* Slots of calls of functions, of control flow, and of the interfaces of graphs. */
@@ -269,5 +281,9 @@ bool prec_apply(prec *c);
 /* Sets prec.path; before the model is rewritten. */
 void prec_measure_path(prec *c);
 void prec_report(prec *c);
+
+/* --- precision_damage.c --- */
+/* Reports constants that an earlier conversion may have spoilt; before the model is rewritten. */
+void prec_report_damage(prec *c);
 
 #endif

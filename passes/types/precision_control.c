@@ -165,6 +165,18 @@ static uint32_t interface_slot(prec *c, const surg_value *v) {
   return slot;
 }
 
+/* An output keeps the type that it is declared with, even if it is computed in another: that is
+ * what callers expect. */
+static void add_output(prec *c, surg_graph *g, size_t i, surg_value *v) {
+  const uint32_t slot = interface_slot(c, v);
+  const int declared = prec_dtype(surg_value_declared_type(v));
+  prec_reads(c, v, slot, NULL, g, i);
+  if (declared == c->kind->to)
+    c->slots[slot].holds = true;
+  else if (declared > 0 && declared < 64 && (c->from >> declared & 1) && !c->io)
+    c->slots[slot].holds = false;
+}
+
 void prec_interface(prec *c, surg_graph *g) {
   if (surg_graph_get_kind(g) != SURG_GRAPH_MAIN) return;
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
@@ -173,6 +185,6 @@ void prec_interface(prec *c, surg_graph *g) {
   }
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
     surg_value *v = surg_graph_output(g, i);
-    if (prec_find(c, v)) prec_reads(c, v, interface_slot(c, v), NULL, g, i);
+    if (prec_find(c, v)) add_output(c, g, i, v);
   }
 }

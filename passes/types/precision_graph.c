@@ -119,21 +119,25 @@ void prec_join(prec *c, uint32_t a, uint32_t b) {
   x->weight += y->weight;
 }
 
-/* Whether values that are of the new type already have to leave it for this reason. */
-static bool impossible(prec_why why) {
-  return why == PREC_SCHEMA || why == PREC_TARGET;
+/* Whether values that are of the new type already have to leave it for this reason: the type is not
+ * accepted, or a value of the old type that is beside them (a node of mixed types) does not fit. */
+bool prec_impossible(prec_why why) {
+  return why == PREC_SCHEMA || why == PREC_TARGET || why == PREC_LARGE || why == PREC_SMALL ||
+         why == PREC_BOUND;
 }
 
 void prec_pin(prec *c, uint32_t slot, prec_why why) {
   prec_slot *s = &c->slots[prec_root(c, slot)];
-  if (s->why == PREC_FREE || (impossible(why) && !impossible((prec_why)s->why)))
+  const bool decisive = why == PREC_SCHEMA || why == PREC_TARGET || s->holds;
+  if (s->why == PREC_FREE ||
+      (decisive && prec_impossible(why) && !prec_impossible((prec_why)s->why)))
     s->why = (uint8_t)why;
 }
 
 prec_why prec_pinned(prec *c, uint32_t slot) {
   const prec_slot *s = &c->slots[prec_root(c, slot)];
   const prec_why why = (prec_why)s->why;
-  return s->holds && !impossible(why) ? PREC_FREE : why;
+  return s->holds && (s->io || !prec_impossible(why)) ? PREC_FREE : why;
 }
 
 static void notice(prec *c, const prec_value *x, uint32_t slot) {
@@ -186,8 +190,7 @@ typedef struct groups {
   size_t n;
 } groups;
 
-/* The formal parameter of input or output i; a variadic one for all later positions. */
-static bool formal_of(const surg_schema *s, bool output, size_t i, surg_schema_param *out) {
+bool prec_formal(const surg_schema *s, bool output, size_t i, surg_schema_param *out) {
   size_t k = i < FORMALS ? i : FORMALS;
   out->size = sizeof *out;
   while (surg_schema_param_at(s, output, k, out) != SURG_OK)
@@ -207,7 +210,7 @@ static group *group_of(groups *all, const surg_schema_param *f) {
 
 static uint32_t slot_at(prec *c, surg_node *n, groups *all, bool output, size_t i) {
   surg_schema_param f;
-  group *g = formal_of(surg_node_schema(n), output, i, &f) ? group_of(all, &f) : NULL;
+  group *g = prec_formal(surg_node_schema(n), output, i, &f) ? group_of(all, &f) : NULL;
   if (!g) return prec_slot_new(c, n);
   if (g->slot == PREC_NONE) g->slot = prec_slot_new(c, n);
   return g->slot;
@@ -265,7 +268,7 @@ static void check_others(prec *c, surg_node *n, groups *all, bool output) {
   for (size_t i = 0; i < count; i++) {
     const surg_value *v = output ? surg_node_output(n, i) : surg_node_input(n, i);
     surg_schema_param f;
-    if (!v || prec_find(c, v) || !formal_of(surg_node_schema(n), output, i, &f)) continue;
+    if (!v || prec_find(c, v) || !prec_formal(surg_node_schema(n), output, i, &f)) continue;
     const group *g = group_of(all, &f);
     if (g && g->slot != PREC_NONE) prec_pin(c, g->slot, PREC_TYPES);
   }
@@ -295,7 +298,7 @@ static void join_inputs(prec *c, const surg_node *n, const groups *all) {
     const uint32_t slot = all->of[k].slot;
     if (slot == PREC_NONE) continue;
     const prec_slot *s = &c->slots[prec_root(c, slot)];
-    if (s->holds || impossible((prec_why)s->why)) continue;
+    if (s->holds || prec_impossible((prec_why)s->why)) continue;
     if (first != PREC_NONE)
       prec_join(c, first, slot);
     else
@@ -332,7 +335,7 @@ static void add_operator(prec *c, surg_node *n) {
     sequences = sequences || is_sequence(v);
     if (first == PREC_NONE) first = slot;
     surg_schema_param f;
-    const group *g = formal_of(surg_node_schema(n), true, i, &f) ? group_of(&all, &f) : NULL;
+    const group *g = prec_formal(surg_node_schema(n), true, i, &f) ? group_of(&all, &f) : NULL;
     const bool given = (sequences && fed) || (g && (size_t)(g - all.of) < inputs);
     /* The element of an optional. A runtime's own operator may need the declared type. */
     const bool follows = fed && g && !says_type(surg_node_schema(n)) && !surg_node_domain(n)[0];

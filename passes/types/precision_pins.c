@@ -10,6 +10,8 @@
 #include "../util/domains.h"
 #include "precision.h"
 
+#define NO_LIMIT 3e38 /* what only floats near the largest one pass: no bound */
+
 void prec_pin_value(prec *c, prec_value *x, prec_why why) {
   if (x->why == PREC_FREE) x->why = (uint8_t)why;
   if (x->made != PREC_NONE) prec_pin(c, x->made, why);
@@ -32,12 +34,33 @@ static prec_why constant_fault(const prec *c, const surg_extent *e) {
   return e->largest > 0 && e->largest < c->limits.normal ? PREC_SMALL : PREC_FREE;
 }
 
+/* Whether a constant is a limit that no float passes, such as the maximum of Clip in models of
+ * ReLU: as an infinity it limits no more and no less. */
+static bool no_limit(const prec *c, const prec_value *x, const surg_extent *e) {
+  if (!c->kind->small || e->largest < NO_LIMIT || surg_tensor_count(surg_value_constant(x->v)) != 1)
+    return false;
+  for (uint32_t i = x->reads; i != PREC_NONE; i = c->reads[i].next) {
+    const prec_read *r = &c->reads[i];
+    const int op = r->n ? surg_node_op(r->n) : -1;
+    const bool above = op == SURG_OP_Min || (op == SURG_OP_Clip && r->index == 2);
+    const bool below = op == SURG_OP_Max || (op == SURG_OP_Clip && r->index == 1);
+    if (e->high > 0 ? !above : !below) return false;
+  }
+  return true;
+}
+
+/* Whether a value of the new type is computed in the old one, since its node has mixed types. */
+static bool leaves(prec *c, const prec_value *y) {
+  return y->made != PREC_NONE && prec_impossible((prec_why)c->slots[prec_root(c, y->made)].why);
+}
+
 /* Whether a large operand makes a large result, as far as is known: not where it is a limit, and
  * not of operators that are computed in a wider type, such as Softmax, or that give no floats. */
-static bool passes_on(const prec *c, const surg_node *n, const prec_value *y) {
+static bool passes_on(prec *c, const surg_node *n, const prec_value *y) {
   const int op = surg_node_op(n);
-  return y && y->why == PREC_FREE && !y->clamped && y->dtype != c->kind->to && op != SURG_OP_Clip &&
-         op != SURG_OP_Min && surg_schema_narrow(surg_node_schema(n)) <= SURG_NARROW_GAIN;
+  if (!y || (y->dtype == c->kind->to && !leaves(c, y))) return false;
+  return y->why == PREC_FREE && !y->clamped && op != SURG_OP_Clip && op != SURG_OP_Min &&
+         surg_schema_narrow(surg_node_schema(n)) <= SURG_NARROW_GAIN;
 }
 
 /* Pins what is computed from a constant beyond the range, until a range is known; marks it if the
@@ -70,7 +93,7 @@ static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_valu
   }
   x->bounded = !e.inf && !e.nan;
   x->bound = e.largest;
-  const prec_why why = constant_fault(c, &e);
+  const prec_why why = no_limit(c, x, &e) ? PREC_FREE : constant_fault(c, &e);
   if (c->saturate) {
     if (why == PREC_LARGE) pin_results(c, x, stack);
     return;
@@ -102,7 +125,7 @@ static void pin_bound(prec *c, prec_value *x) {
   surg_range r;
   if (surg_value_range(x->v, &r) != SURG_OK) return;
   const double bound = fmax(fabs(r.low), fabs(r.high));
-  if (!(bound < HUGE_VAL)) return;
+  if (!(bound < (c->kind->small ? NO_LIMIT : HUGE_VAL))) return;
   x->bounded = !r.nan;
   x->bound = bound;
   if (bound > c->limits.top) prec_pin_value(c, x, PREC_BOUND);
