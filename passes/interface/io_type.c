@@ -114,23 +114,6 @@ static surg_value *constant(typing *x, surg_node *before, const surg_value *v, c
 
 /* --- inputs --- */
 
-/* Lets the readers of `old`, but for `except`, read `by`. */
-static bool reread(typing *x, surg_value *old, surg_value *by, const surg_node *except) {
-  const size_t n = surg_value_use_count(old, SIZE_MAX);
-  surg_use **uses = surg_pass_alloc(x->p, (n + 1) * sizeof *uses);
-  size_t k = 0;
-  if (!uses) return false;
-  for (surg_use *u = surg_value_first_use(old); u && k < n; u = surg_use_next(u)) uses[k++] = u;
-  for (size_t i = 0; i < k; i++) {
-    surg_node *by_node =
-        surg_use_get_kind(uses[i]) == SURG_USE_NODE ? surg_use_node(uses[i]) : NULL;
-    if (by_node && by_node != except &&
-        surg_node_set_input(by_node, surg_use_index(uses[i]), by) != SURG_OK)
-      return false;
-  }
-  return true;
-}
-
 static bool declare(typing *x, surg_value *v, int dtype) {
   const surg_type *t = declared_type(v), *made;
   if (!surg_type_has_rank(t)) {
@@ -189,7 +172,7 @@ static bool change_input(typing *x, surg_value *v, const range *old, const range
   if (is_output(v)) return refuse(x, v, "it is an output as well");
   if (!convert_default(x, v, old, to)) return false;
   surg_value *made = restored(x, v, old, scaled, &first);
-  if (!made || !reread(x, v, made, first) || !declare(x, v, to->dtype)) return false;
+  if (!made || !give_readers(x->p, v, made, first) || !declare(x, v, to->dtype)) return false;
   surg_pass_used(x->p, scaled                                       ? SURG_ROUNDING
                        : old->dtype == SURG_BOOL || within(to, old) ? SURG_EXACT
                                                                     : SURG_LOSSY);
@@ -268,7 +251,7 @@ static bool change_output(typing *x, surg_value *v, const range *old, const rang
   if (!cast || surg_node_set_int(cast, "to", to->dtype) || surg_node_take_output(cast, 0, v))
     return false;
   surg_value *y = surg_node_add_output(by, index), *made = y;
-  if (!y || !name_after(x, y, v, surg_dtype_name(old->dtype)) || !reread(x, v, y, cast))
+  if (!y || !name_after(x, y, v, surg_dtype_name(old->dtype)) || !give_readers(x->p, v, y, cast))
     return false;
   if (integers) made = scaled_back(x, made, v, old);
   if (integers && made) made = rounded(x, made, v, old, to);

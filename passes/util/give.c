@@ -49,3 +49,16 @@ surg_pass_result give_result(surg_pass_ctx *p, surg_node *n, surg_value *by, con
   surg_pass_count(p, what, 1);
   return SURG_PASS_CHANGED;
 }
+
+bool give_readers(surg_pass_ctx *p, surg_value *old, surg_value *by, const surg_node *except) {
+  const size_t n = surg_value_use_count(old, SIZE_MAX);
+  surg_use **uses = surg_pass_alloc(p, (n + 1) * sizeof *uses);
+  size_t k = 0;
+  if (!uses) return false;
+  for (surg_use *u = surg_value_first_use(old); u && k < n; u = surg_use_next(u))
+    if (surg_use_get_kind(u) == SURG_USE_NODE && surg_use_node(u) != except) uses[k++] = u;
+  for (size_t i = 0; i < k; i++)
+    if (surg_node_set_input(surg_use_node(uses[i]), surg_use_index(uses[i]), by) != SURG_OK)
+      return false;
+  return true;
+}

@@ -17,5 +17,8 @@ surg_status give_uses(surg_pass_ctx *p, surg_node *before, surg_value *old, surg
  * can only be kept by an Identity, an annotation refers to the output, the user protects a name
  * that would be lost, or the limit of rewrites is reached. */
 surg_pass_result give_result(surg_pass_ctx *p, surg_node *n, surg_value *by, const char *what);
+/* Lets all nodes that read `old`, but `except` (may be NULL), read `by`. Outputs of graphs keep
+ * `old`. False: out of memory. */
+bool give_readers(surg_pass_ctx *p, surg_value *old, surg_value *by, const surg_node *except);
 
 #endif
