@@ -65,6 +65,19 @@ class Templates(Case):
         self.assertEqual(report['after']['nodes'], 3)
         self.ok('verify', 'o.onnx', 'f.onnx')
 
+    def test_same_as_passes(self):
+        """`normalize` and `swap-channels` compute what the templates compute, by the weights."""
+        numbers = ['--mean', '0.485,0.456,0.406', '--std', '0.229,0.224,0.225']
+        for name, end, options in (('normalize', 'normalized', numbers),
+                                   ('swap-channels', 'swapped', [])):
+            path = str(FOLDER / (name + '.onnxtxt'))
+            self.ok('merge', path, 'm.onnxtxt', '--connect', end + ':image', '-o', 'o.onnx')
+            self.ok('rename', '--input.x=image', 'o.onnx', 'p.onnx')
+            self.ok(name, '--fold', *options, 'm.onnxtxt', 'f.onnx')
+            self.assertEqual(self.info('f.onnx')['nodes'], self.info('p.onnx')['nodes'] -
+                             (2 if options else 1))
+            self.ok('verify', 'p.onnx', 'f.onnx')
+
     def test_parameters(self):
         path = str(FOLDER / 'normalize.onnxtxt')
         self.ok('set', '--value', 'mean', '--data', '{0, 0, 0}', path, 'a.onnx')
