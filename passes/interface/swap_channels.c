@@ -109,7 +109,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 
 static const surg_option options[] = {
     SURG_OPTION(LIST, "inputs", NULL, "inputs to change (default: the only one)"),
-    SURG_OPTION(LIST, "order", "2+1+0", "channels of the new input in the present order"),
+    SURG_OPTION(LIST, "order", "2+1+0", "old channel that is first, second ..."),
     SURG_OPTION(INT, "axis", "1", "axis of the channels"),
     SURG_OPTION(BOOL, "fold", NULL, "fail rather than add a Gather"),
 };
