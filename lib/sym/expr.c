@@ -301,22 +301,21 @@ const surg_expr *const *surg__expr_factors(const surg_expr *const *e, uint32_t *
 
 /* --- ranges --- */
 
-static int64_t clamp128(__int128 v) {
-  return v <= INT64_MIN ? INT64_MIN : v >= INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
 /* The product of two bounds; INT64_MIN and INT64_MAX are infinities, and 0 times infinity is 0. */
 static int64_t bound_mul(int64_t a, int64_t b) {
   if (!a || !b) return 0;
   const bool inf = a == INT64_MIN || a == INT64_MAX || b == INT64_MIN || b == INT64_MAX;
-  if (inf) return (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX;
-  return clamp128((__int128)a * b);
+  int64_t product;
+  if (!inf && !__builtin_mul_overflow(a, b, &product)) return product;
+  return (a < 0) != (b < 0) ? INT64_MIN : INT64_MAX;
 }
 
 static int64_t bound_add(int64_t a, int64_t b) {
   if (a == INT64_MIN || a == INT64_MAX) return a;
   if (b == INT64_MIN || b == INT64_MAX) return b;
-  return clamp128((__int128)a + b);
+  int64_t sum;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? INT64_MIN : INT64_MAX;
 }
 
 static void range_mul(int64_t *lo, int64_t *hi, int64_t lo2, int64_t hi2) {

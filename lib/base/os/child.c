@@ -137,6 +137,8 @@ static bool pump(const surg__copy *c, int in, int ms, surg__copy_end *end) {
   return n > 0;
 }
 
+#define LOST (1 << 8) /* the status of a process that cannot be waited for: exit code 1 */
+
 /* Waits for the end of the process; kills it if it is stopped. A process that it started may keep
  * the pipe open, so the end of the pipe is not awaited. */
 static int await(const surg__copy *c, pid_t pid, int in, surg__copy_end *end) {
@@ -145,7 +147,7 @@ static int await(const surg__copy *c, pid_t pid, int in, surg__copy_end *end) {
     if (!end->stopped && c->stop(c->user)) end->stopped = true;
     if (end->stopped) kill(pid, SIGKILL);
     const pid_t got = waitpid(pid, &status, end->stopped ? 0 : WNOHANG);
-    if (got < 0 && errno != EINTR) return W_EXITCODE(1, 0);
+    if (got < 0 && errno != EINTR) return LOST;
     if (got != pid) continue;
     while (!end->stopped && pump(c, in, 0, end)) {
     }

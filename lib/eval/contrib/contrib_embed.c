@@ -70,7 +70,7 @@ static void put_normal(surg_kctx *k, uint64_t at, int64_t width, double epsilon,
 surg__kstatus surg__k_embed_norm(surg_kctx *k) {
   const surg__array *ids = &k->in[0];
   const double epsilon = surg_node_float(k->node, "epsilon", 1e-12f);
-  int64_t width;
+  int64_t width = 0;
   SURG__K_TRY(embed_fits(k, &width));
   SURG__K_TRY(surg__k_own(k));
   const int64_t dims[3] = {ids->dims[0], ids->dims[1], width};

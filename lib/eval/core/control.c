@@ -96,7 +96,7 @@ surg_status surg__m_stack(surg__machine *m, const surg__array *items, size_t cou
   if (s != SURG_OK) return s;
   uint32_t rank = first.rank + 1, at;
   int64_t dims[SURG_LIMIT_RANK];
-  if (rank > SURG_LIMIT_RANK || count > INT64_MAX || !surg__k_axis(axis, rank, &at)) {
+  if (rank > SURG_LIMIT_RANK || !surg__k_axis(axis, rank, &at)) {
     return surg__m_stop(m, SURG_EINVALID, "the axis of a scan output is out of range");
   }
   size_t before = 1, unit = surg__dtype_unpacked(first.dtype);

@@ -206,7 +206,7 @@ typedef struct sums {
   bool is_signed;
   surg__numbers acc;
   double top[PIECE]; /* ReduceLogSumExp: the maxima */
-  __int128 wide[PIECE]; /* ReduceMean of integers */
+  int64_t high[PIECE]; /* ReduceMean of integers: the bits of each sum above those in `acc` */
 } sums;
 
 static void add_reals(void *to, const surg__numbers *v, uint64_t n, bool one_run) {
@@ -227,8 +227,27 @@ static void add_wholes(void *to, const surg__numbers *v, uint64_t n, bool one_ru
 
 static void add_wide(void *to, const surg__numbers *v, uint64_t n, bool one_run) {
   sums *s = to;
-  for (uint64_t i = 0; i < n; ++i)
-    s->wide[one_run ? 0 : i] += s->is_signed ? (__int128)(int64_t)v->whole[i] : v->whole[i];
+  for (uint64_t i = 0; i < n; ++i) {
+    const uint64_t j = one_run ? 0 : i, x = v->whole[i];
+    s->acc.whole[j] += x;
+    s->high[j] += (s->acc.whole[j] < x) - (s->is_signed && x >> 63);
+  }
+}
+
+/* Divides sum i by the length of a run, toward 0; false if the sum is outside of the type. */
+static bool divide_wide(sums *s, uint64_t i, int dtype, uint64_t length) {
+  uint64_t *sum = &s->acc.whole[i];
+  if (s->is_signed) {
+    const int64_t v = (int64_t)*sum;
+    if (s->high[i] != -(v < 0) || v < surg__int_min(dtype) ||
+        (v > 0 && *sum > surg__int_max(dtype)))
+      return false;
+    *sum = v < 0 ? 0 - (0 - *sum) / length : *sum / length;
+    return true;
+  }
+  if (s->high[i] || *sum > surg__int_max(dtype)) return false;
+  *sum /= length;
+  return true;
 }
 
 static void add_powers(void *to, const surg__numbers *v, uint64_t n, bool one_run) {
@@ -275,13 +294,10 @@ static const char *of_wholes(int op, const runs *r, sums *s, const surg__array *
   const bool mean = op == SURG_OP_ReduceMean;
   s->op = op;
   s->is_signed = surg__dtype_is_signed_int(dtype);
-  for (uint64_t i = 0; i < r->n; ++i) s->acc.whole[i] = first_whole(op, dtype), s->wide[i] = 0;
+  for (uint64_t i = 0; i < r->n; ++i) s->acc.whole[i] = first_whole(op, dtype), s->high[i] = 0;
   walk(r, mean ? add_wide : add_wholes, s);
-  for (uint64_t i = 0; mean && i < r->n; ++i) {
-    if (s->wide[i] < surg__int_min(dtype) || s->wide[i] > surg__int_max(dtype))
-      return "the sum of a mean overflows";
-    s->acc.whole[i] = (uint64_t)(s->wide[i] / (__int128)r->length);
-  }
+  for (uint64_t i = 0; mean && i < r->n; ++i)
+    if (!divide_wide(s, i, dtype, r->length)) return "the sum of a mean overflows";
   surg__store_whole(o->dtype, o->data, to, r->n, s->acc.whole);
   return NULL;
 }
