@@ -111,6 +111,10 @@ static void put_shapes(surg__buf *b, const surg__tfact *f) {
   if (f->same) surg__buf_puts(b, "inputs of one shape; ");
   for (size_t i = 0; i < f->shaped.n; i++)
     surg__buf_printf(b, "%s of the shape of the result; ", f->shaped.items[i]);
+  for (size_t i = 0; i < f->stored.n; i++)
+    surg__buf_printf(b, "%s not a vector computed from constants; ", f->stored.items[i]);
+  if (f->inner) surg__buf_puts(b, "fixed sizes of the axes summed over; ");
+  if (f->settled) surg__buf_puts(b, "fixed sizes, unless only batch sizes of inputs are open; ");
   for (size_t i = 0; i < f->n_spreads; i++)
     surg__buf_printf(b, "%s %s; ", f->spreads[i].name, surg__target_spread(f->spreads[i].how));
   for (size_t i = 0; i < f->n_sizes; i++) {

@@ -48,6 +48,9 @@ int surg__judge_element(const surg_value *v);
 surg__target surg__judge_host(const surg__target *t);
 /* Checks the limits of the fact on ranks, sizes, shapes and values. */
 bool surg__judge_shapes(surg__judge *j);
+/* Checks the limits of the fact that follow from the shapes an engine tracks itself
+ * (judge_tracked.c). */
+bool surg__judge_tracked(surg__judge *j);
 /* Checks the limits of the fact on elements of attributes, Einsum equations, and subgraphs. */
 bool surg__judge_forms(surg__judge *j);
 typedef struct surg__import_kept {

@@ -114,8 +114,8 @@ static bool fits_values(surg__judge *j) {
     const surg__tspan *want = &j->f->values[i];
     const surg_value *v = surg__judge_formal(j, want->name, false);
     int64_t items[SPAN_ELEMENTS];
-    const int64_t n = v ? elements_of(j, v, items, SURG_COUNT(items))
-                        : value_attr(j, want->name, items);
+    const int64_t n =
+        v ? elements_of(j, v, items, SURG_COUNT(items)) : value_attr(j, want->name, items);
     if (v && n < 0)
       surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the value of %s is not known",
                          surg__judge_name(j, v));
@@ -144,9 +144,8 @@ static bool fits_known(surg__judge *j) {
     for (int64_t k = 0; k < n; k++) {
       if (items[k] >= want->low && items[k] <= want->high) continue;
       return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v,
-                                 "%s has the element %lld; the %s is %lld",
-                                 surg__judge_name(j, v), (long long)items[k],
-                                 items[k] > want->high ? "most" : "least",
+                                 "%s has the element %lld; the %s is %lld", surg__judge_name(j, v),
+                                 (long long)items[k], items[k] > want->high ? "most" : "least",
                                  (long long)(items[k] > want->high ? want->high : want->low));
     }
   }
@@ -354,5 +353,6 @@ static bool fits_dims(surg__judge *j) {
 
 bool surg__judge_shapes(surg__judge *j) {
   return fits_ranks(j) && fits_same(j) && fits_sizes(j) && fits_shaped(j) && fits_spreads(j) &&
-         fits_rows(j) && fits_values(j) && fits_known(j) && fits_axes(j) && fits_dims(j);
+         fits_rows(j) && fits_values(j) && fits_known(j) && fits_axes(j) && fits_dims(j) &&
+         surg__judge_tracked(j);
 }

@@ -227,6 +227,7 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
                {"absent", SURG__N_INPUT | SURG__N_OUTPUT, &f->absent},
                {"shaped", SURG__N_INPUT, &f->shaped},
                {"row", SURG__N_INPUT, &f->row},
+               {"stored", SURG__N_INPUT, &f->stored},
                {"given", SURG__N_INPUT | SURG__N_OUTPUT, &f->given},
                {"no_attrs", SURG__N_ATTR, &f->no_attrs},
                {"written", SURG__N_ATTR, &f->written},
@@ -323,7 +324,8 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
                {"static", &f->fixed},    {"fed", &f->fed},
                {"same", &f->same},       {"whole", &f->whole},
                {"folds", &f->folds},     {"distinct", &f->distinct},
-               {"still", &f->still},     {"plain_equation", &f->plain_equation}};
+               {"still", &f->still},     {"plain_equation", &f->plain_equation},
+               {"inner", &f->inner},     {"settled", &f->settled}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);

@@ -64,6 +64,9 @@ typedef struct surg__tfact {
   bool same;           /* all inputs must have the same shape */
   bool but_two;        /* with `same`: except the last two dimensions */
   bool whole;          /* no input name may be empty, not even the last one */
+  bool inner;          /* the dimensions that MatMul sums over must be fixed */
+  bool settled;        /* inputs must have fixed sizes, unless at most batch sizes of the model's
+                        * inputs are open */
   bool folds;          /* inputs computed from constants count as constants */
   bool plain_equation; /* Einsum: no ellipsis, no repeated label in one operand */
   bool branch_ranks;   /* If: outputs of both branches must have equal ranks */
@@ -87,6 +90,7 @@ typedef struct surg__tfact {
   surg__tlist constants, absent, no_attrs;
   surg__tlist variable, given; /* inputs that must not be constant; inputs that are required */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
+  surg__tlist stored;          /* inputs that must not be vectors computed from constants */
   surg__tlist row;             /* constant inputs whose elements must be consecutive integers */
   surg__tlist iota;            /* attributes whose elements must be 0, 1, 2, ... */
   surg__tlist halves;          /* attributes whose two halves must be equal */
