@@ -23,7 +23,26 @@ static bool concerns(const prec *c, const surg_type *t) {
   return d > 0 && d < 64 && (d == c->kind->to || (c->from >> d & 1));
 }
 
-static bool assume(prec *c, surg_value *v, const surg_value *like) {
+/* The type of what n makes of values of the type t: a sequence, an optional, or an element of one.
+ */
+static const surg_type *around(const prec *c, const surg_node *n, const surg_type *t) {
+  const surg_type *elem = surg_type_elem(t);
+  switch (surg_node_op(n)) {
+    case SURG_OP_SequenceConstruct:
+    case SURG_OP_SplitToSequence:
+      return surg_type_wrap(c->m, SURG_TYPE_SEQUENCE, t);
+    case SURG_OP_Optional:
+      return surg_type_wrap(c->m, SURG_TYPE_OPTIONAL, t);
+    case SURG_OP_SequenceAt:
+    case SURG_OP_ConcatFromSequence:
+    case SURG_OP_OptionalGetElement:
+      return elem ? elem : t;
+    default:
+      return t;
+  }
+}
+
+static bool assume(prec *c, const surg_node *n, surg_value *v, const surg_value *like) {
   const surg_tensor *k = surg_value_constant(like);
   const surg_type *t = prec_type(like);
   if (!v || prec_type(v) || surg_value_constant(v)) return true;
@@ -31,11 +50,21 @@ static bool assume(prec *c, surg_value *v, const surg_value *like) {
   if (!concerns(c, t)) return true;
   if (surg_type_get_kind(t) == SURG_TYPE_TENSOR)
     t = surg_type_tensor_unranked(c->m, surg_type_dtype(t));
+  t = t ? around(c, n, t) : NULL;
+  if (t && surg_type_get_kind(t) == SURG_TYPE_TENSOR)
+    t = surg_type_tensor_unranked(c->m, surg_type_dtype(t));
   prec_assumed *a = surg_pass_alloc(c->p, sizeof *a);
   if (!a || !t || surg_value_set_declared_type(v, t)) return false;
   *a = (prec_assumed){.v = v, .next = c->assumed};
   c->assumed = a;
   return true;
+}
+
+/* Whether the result is a sequence or an optional of the first input, or an element of it. */
+static bool makes_other_kind(int op) {
+  return op == SURG_OP_SequenceConstruct || op == SURG_OP_SplitToSequence ||
+         op == SURG_OP_Optional || op == SURG_OP_SequenceAt || op == SURG_OP_ConcatFromSequence ||
+         op == SURG_OP_OptionalGetElement;
 }
 
 /* The first input whose type parameter is that of output i, if it concerns the conversion. */
@@ -48,7 +77,8 @@ static const surg_value *first_of(const prec *c, const surg_node *n, size_t i) {
     if (!v || !prec_formal(s, false, k, &in) || strcmp(in.type, out.type) != 0) continue;
     if (surg_value_constant(v) || concerns(c, prec_type(v))) return v;
   }
-  return NULL;
+  const surg_value *first = surg_node_input(n, 0);
+  return first && makes_other_kind(surg_node_op(n)) ? first : NULL;
 }
 
 /* What passes through control flow or a call to output i. */
@@ -72,7 +102,7 @@ static bool assume_node(prec *c, surg_node *n) {
     const bool plain = surg_node_class(n) != SURG_OP_CLASS_FUNCTION && surg_node_schema(n) &&
                        !surg_node_subgraph(n, 0);
     const surg_value *like = plain ? first_of(c, n, i) : passed(n, i);
-    if (like && !assume(c, v, like)) return false;
+    if (like && !assume(c, n, v, like)) return false;
   }
   return true;
 }
