@@ -93,35 +93,36 @@ static void blocks(void *user, const surg_objection *o) {
 
 /* --- the cut --- */
 
-static void print_part(const verdict *v, const surg_cut *cut, surg_cut_part part,
+static void print_part(FILE *out, const verdict *v, const surg_cut *cut, surg_cut_part part,
                        const char *name) {
   char *text;
   if (surg_cut_pipeline(cut, part, &text) != SURG_OK) return;
-  printf("    onnxsurg --pass '%s' all.onnx %s.onnx\n", text, name);
+  fprintf(out, "    onnxsurg --pass '%s' all.onnx %s.onnx\n", text, name);
   surg_context_free_bytes(surg_model_context(surg_repair_model(v->found)), text);
 }
 
-static void print_cut(const verdict *v, const char *target, const char *in, const surg_cut *cut) {
+static void print_cut(FILE *out, const verdict *v, const char *target, const char *in,
+                      const surg_cut *cut) {
   const size_t before = surg_cut_nodes(cut, SURG_CUT_BEFORE),
                core = surg_cut_nodes(cut, SURG_CUT_CORE),
                behind = surg_cut_nodes(cut, SURG_CUT_BEHIND);
   char with[64], *text = NULL;
   if (!core || surg_cut_pipeline(cut, SURG_CUT_CORE, &text) != SURG_OK) {
-    printf("  cut: no part worth cutting out\n");
+    fprintf(out, "  cut: no part worth cutting out\n");
     return;
   }
   bool supported = false;
   surg_cut_supported(cut, &supported);
   consent_spell(with, sizeof with, (repair_consent){v->result.used, v->result.used_interface});
-  printf("  cut: %zu of %zu nodes form a part of their own%s; %zu before, %zu after\n", core,
-         before + core + behind,
-         supported ? " that is supported" : ", which has unsupported parts too", before, behind);
-  printf("    onnxsurg repair --target %s %s%s--partial ", target, with, with[0] ? " " : "");
-  cli_put(stdout, in);
-  printf(" all.onnx\n");
-  print_part(v, cut, SURG_CUT_BEFORE, "before");
-  print_part(v, cut, SURG_CUT_CORE, "core");
-  print_part(v, cut, SURG_CUT_BEHIND, "behind");
+  fprintf(out, "  cut: %zu of %zu nodes form a part of their own%s; %zu before, %zu after\n", core,
+          before + core + behind,
+          supported ? " that is supported" : ", which has unsupported parts too", before, behind);
+  fprintf(out, "    onnxsurg repair --target %s %s%s--partial ", target, with, with[0] ? " " : "");
+  cli_put(out, in);
+  fprintf(out, " all.onnx\n");
+  print_part(out, v, cut, SURG_CUT_BEFORE, "before");
+  print_part(out, v, cut, SURG_CUT_CORE, "core");
+  print_part(out, v, cut, SURG_CUT_BEHIND, "behind");
   surg_context_free_bytes(surg_model_context(surg_repair_model(v->found)), text);
 }
 
@@ -141,6 +142,22 @@ static json_t *cut_json(const surg_cut *c) {
       names_json(c, SURG_CUT_BEFORE, true), "core_from", names_json(c, SURG_CUT_CORE, false),
       "core_to", names_json(c, SURG_CUT_CORE, true), "behind_from",
       names_json(c, SURG_CUT_BEHIND, false), "behind_to", names_json(c, SURG_CUT_BEHIND, true));
+}
+
+void verdict_print_cut(FILE *out, const verdict *v, const surg_target *t, const char *target,
+                       const char *in) {
+  surg_cut *cut = NULL;
+  if (surg_cut_find(t, surg_repair_model(v->found), &cut) == SURG_OK)
+    print_cut(out, v, target, in, cut);
+  surg_cut_free(cut);
+}
+
+json_t *verdict_cut_json(const verdict *v, const surg_target *t) {
+  surg_cut *cut = NULL;
+  json_t *j = NULL;
+  if (surg_cut_find(t, surg_repair_model(v->found), &cut) == SURG_OK) j = cut_json(cut);
+  surg_cut_free(cut);
+  return j;
 }
 
 /* --- printing --- */
@@ -172,9 +189,7 @@ void verdict_print(const verdict *v, const surg_target *t, const char *target, c
   surg_model *m = surg_repair_model(v->found);
   if (surg_target_judge(t, m, blocks, &b, NULL) == SURG_OK && b.all > SHOWN)
     printf("    and %zu more\n", b.all - SHOWN);
-  surg_cut *cut = NULL;
-  if (surg_cut_find(t, m, &cut) == SURG_OK) print_cut(v, target, in, cut);
-  surg_cut_free(cut);
+  verdict_print_cut(stdout, v, t, target, in);
 }
 
 json_t *verdict_json(const verdict *v, const surg_target *t) {
@@ -197,11 +212,9 @@ json_t *verdict_json(const verdict *v, const surg_target *t) {
                         json_string(surg_verdict_name(verdict_with_data(v))));
   if (v->kind != SURG_ASSESS_BLOCKED) return j;
   blocking b = {.list = json_array()};
-  surg_cut *cut = NULL;
   surg_target_judge(t, surg_repair_model(v->found), blocks, &b, NULL);
   json_object_set_new(j, "blocks", b.list);
-  if (surg_cut_find(t, surg_repair_model(v->found), &cut) == SURG_OK)
-    json_object_set_new(j, "cut", cut_json(cut));
-  surg_cut_free(cut);
+  json_t *cut = verdict_cut_json(v, t);
+  if (cut) json_object_set_new(j, "cut", cut);
   return j;
 }

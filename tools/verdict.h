@@ -30,6 +30,11 @@ const char *verdict_repair(const verdict *v);
 /* Prints the verdict on standard output: commands to run, what blocks, and where to split the
  * model. */
 void verdict_print(const verdict *v, const surg_target *t, const char *target, const char *in);
+/* Prints where to split the model of an unsuccessful repair, with the commands that do. */
+void verdict_print_cut(FILE *out, const verdict *v, const surg_target *t, const char *target,
+                       const char *in);
+/* The same as an object; NULL: there is no cut. */
+json_t *verdict_cut_json(const verdict *v, const surg_target *t);
 json_t *verdict_json(const verdict *v, const surg_target *t);
 
 #endif

@@ -74,6 +74,28 @@ SURG_EXPORT surg_model *surg_repair_take(surg_repair *r);
 /* Frees what was found; NULL is allowed. */
 SURG_EXPORT void surg_repair_free(surg_repair *r);
 
+/* Change i of inputs and outputs: `input "x": float[N, 3] -> float[1, 3]`, escaped; NULL past the
+ * end. After a search that needed consent to change them. Lasts as long as `r`. O(i) */
+SURG_EXPORT const char *surg_repair_change(const surg_repair *r, size_t i);
+
+/* What a repair with more consent would reach. */
+typedef struct surg_repair_gain {
+  uint32_t size; /* set by the caller: sizeof(surg_repair_gain) */
+  int32_t allow; /* the consent; surg_exactness */
+  bool allow_interface;
+  int32_t verdict;    /* on the model after that repair; surg_verdict */
+  size_t unsupported; /* objections to it */
+} surg_repair_gain;
+
+/* After a search that left something unsupported: searches again with each further consent, and
+ * keeps those that leave fewer objections than every lesser one. `model` and `options` are those of
+ * surg_repair_find. SURG_ELIMIT: not tried, as the first search was long; SURG_ENOMEM. Cost: up to
+ * 5 times surg_repair_find. */
+SURG_EXPORT surg_status surg_repair_weigh(surg_repair *r, const surg_model *model,
+                                          const surg_repair_options *options);
+/* Fills in gain i of surg_repair_weigh. SURG_ENOTFOUND: there is none. */
+SURG_EXPORT surg_status surg_repair_gain_get(const surg_repair *r, size_t i, surg_repair_gain *out);
+
 /* What can be reached for a model and a target. */
 typedef enum surg_assessment {
   SURG_ASSESS_SUPPORTED = 0, /* as it is */

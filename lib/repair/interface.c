@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <onnxsurg/names.h>
+
 #include "pass/pass.h"
 #include "repair/repair.h"
 
@@ -94,4 +96,70 @@ bool surg__repair_uncast(surg_model *m, const surg__buf *origin, surg__buf *out)
   surg__buf_puts(out, l.n ? "},rewrite{rule=nop-cast},prune" : ",rewrite{rule=nop-cast},prune");
   surg__buf_putc(out, 0);
   return !out->failed;
+}
+
+/* --- a list of changes --- */
+
+/* Inputs or outputs of a model, with their types as callers see them. */
+static const surg_value *end_at(const surg_graph *g, bool output, size_t i) {
+  return output ? surg_graph_output(g, i) : surg_graph_input(g, i);
+}
+
+static size_t end_count(const surg_graph *g, bool output) {
+  return output ? surg_graph_output_count(g) : surg_graph_input_count(g);
+}
+
+static const surg_type *end_type(const surg_graph *g, bool output, size_t i) {
+  return output ? surg_graph_output_type(g, i) : surg_value_declared_type(surg_graph_input(g, i));
+}
+
+/* The input or output of this name, searched from the same index on; SIZE_MAX: there is none. */
+static size_t find_end(const surg_graph *g, bool output, const char *name, size_t near) {
+  const size_t n = end_count(g, output);
+  for (size_t k = 0; k < n; k++) {
+    const size_t i = (near + k) % n;
+    if (!strcmp(surg_value_name(end_at(g, output, i)), name)) return i;
+  }
+  return SIZE_MAX;
+}
+
+static bool put_change(surg__buf *out, bool output, const char *name, const char *was,
+                       const char *now) {
+  if (!was || !now || !strcmp(was, now)) return was && now;
+  surg__buf_printf(out, "%s ", output ? "output" : "input");
+  surg__buf_putc(out, '"');
+  surg__buf_escape(out, name, strlen(name), 0);
+  surg__buf_printf(out, "\": %s -> %s", was, now);
+  surg__buf_putc(out, 0);
+  return true;
+}
+
+static surg_status put_ends(surg_model *before, surg_model *after, bool output, surg__buf *out) {
+  const surg_graph *g = surg_model_graph(before), *h = surg_model_graph(after);
+  bool good = true;
+  for (size_t i = 0; i < end_count(g, output) && good && !out->failed; i++) {
+    const surg_value *v = end_at(g, output, i);
+    char *was = NULL, *now = NULL;
+    if (!output && surg_value_constant(v)) continue; /* a weight below IR version 4 */
+    const size_t k = find_end(h, output, surg_value_name(v), i);
+    good = surg_type_text(out->ctx, end_type(g, output, i), &was) == SURG_OK &&
+           (k == SIZE_MAX || surg_type_text(out->ctx, end_type(h, output, k), &now) == SURG_OK);
+    if (good) good = put_change(out, output, surg_value_name(v), was, now ? now : "removed");
+    surg_context_free_bytes(out->ctx, was);
+    surg_context_free_bytes(out->ctx, now);
+  }
+  for (size_t i = 0; i < end_count(h, output) && good && !out->failed; i++) {
+    const char *name = surg_value_name(end_at(h, output, i));
+    char *now = NULL;
+    if (find_end(g, output, name, i) != SIZE_MAX) continue;
+    good = surg_type_text(out->ctx, end_type(h, output, i), &now) == SURG_OK;
+    if (good) good = put_change(out, output, name, "new", now);
+    surg_context_free_bytes(out->ctx, now);
+  }
+  return good && !out->failed ? SURG_OK : surg__alloc_status(out->ctx);
+}
+
+surg_status surg__repair_put_changes(surg_model *before, surg_model *after, surg__buf *out) {
+  const surg_status s = put_ends(before, after, false, out);
+  return s == SURG_OK ? put_ends(before, after, true, out) : s;
 }

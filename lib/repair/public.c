@@ -14,6 +14,8 @@
 #include "target/verdict.h"
 
 #define MEND_TEXT 64
+#define GAINS 5u            /* most consents that are weighed */
+#define GAIN_NODES 1000000u /* most nodes of models that the first search tried, for weighing */
 
 struct surg_repair {
   surg_context *ctx;
@@ -21,6 +23,9 @@ struct surg_repair {
   surg__repair_counts before, after;
   size_t misread;
   bool mended, then_done;
+  surg__buf changes; /* of inputs and outputs: texts, NUL-terminated each */
+  surg_repair_gain gains[GAINS];
+  size_t n_gains;
   char mend[MEND_TEXT]; /* the pass that mends the model, with its options */
 };
 
@@ -117,6 +122,7 @@ static surg_status search(surg_repair *r, const surg_model *model, const surg__t
   surg__repair *x = &r->search;
   x->verify_each = o->verify_each;
   x->is_nearer = !o->keep_host_nodes;
+  x->is_minimal = true;
   x->lacks = surg_model_require_weights(m, "repair") != SURG_OK;
   if (x->lacks) surg_context_clear_error(r->ctx);
   x->sizes = &sizes;
@@ -152,6 +158,16 @@ void surg__repair_report_defects(const surg_model *model, surg__consent given) {
   surg_model_free(copy);
 }
 
+/* Lists what changed of the interface. */
+static surg_status note_changes(surg_repair *r, const surg_model *model) {
+  if (!r->search.used.interface) return SURG_OK;
+  surg_model *before = surg_model_clone(model);
+  const surg_status s =
+      before ? surg__repair_put_changes(before, r->search.m, &r->changes) : SURG_ENOMEM;
+  surg_model_free(before);
+  return s;
+}
+
 surg_status surg_repair_find(const surg_model *model, const surg_target *target,
                              const surg_repair_options *options, surg_repair **out) {
   if (!model || !out) return SURG_EUSAGE;
@@ -165,8 +181,10 @@ surg_status surg_repair_find(const surg_model *model, const surg_target *target,
     return surg__oom(ctx, NULL);
   }
   r->ctx = ctx;
+  surg__buf_init(&r->changes, ctx);
   const surg__hush hush = surg__hush_begin(ctx);
-  const surg_status s = search(r, model, target, &o);
+  surg_status s = search(r, model, target, &o);
+  if (s == SURG_OK) s = note_changes(r, model);
   if (s == SURG_OK) {
     surg__hush_end(ctx, hush);
     *out = r;
@@ -221,7 +239,83 @@ surg_model *surg_repair_take(surg_repair *r) {
 void surg_repair_free(surg_repair *r) {
   if (!r) return;
   surg__repair_free(&r->search);
+  surg__buf_free(&r->changes);
   surg__free(r->ctx, r);
+}
+
+const char *surg_repair_change(const surg_repair *r, size_t i) {
+  for (size_t at = 0; r && at < r->changes.n; at += strlen(r->changes.p + at) + 1)
+    if (!i--) return r->changes.p + at;
+  return NULL;
+}
+
+/* --- what consent would gain --- */
+
+/* Searches with the consent, and adds the result if fewer objections remain than without it, and
+ * than with any lesser consent. */
+static surg_status weigh(surg_repair *r, const surg_model *model, surg_repair_options *o,
+                         surg__consent c, surg_repair_gain *out, bool *helps) {
+  surg_repair *found = NULL;
+  surg_repair_result x = {.size = sizeof x};
+  o->allow = c.most;
+  o->allow_interface = c.interface;
+  const surg_status s = surg_repair_find(model, r->search.t, o, &found);
+  *helps = false;
+  /* Passes may fail with more consent; then it does not help. */
+  if (s != SURG_OK) return s == SURG_ENOMEM ? s : SURG_OK;
+  surg_repair_get(found, &x);
+  surg_repair_free(found);
+  *out = (surg_repair_gain){sizeof *out, c.most, c.interface, x.verdict, x.unsupported};
+  *helps = x.unsupported < r->after.all;
+  for (size_t i = 0; i < r->n_gains && *helps; i++) {
+    const surg__consent other = {(surg_exactness)r->gains[i].allow, r->gains[i].allow_interface};
+    *helps = !surg__repair_covers(c, other) || x.unsupported < r->gains[i].unsupported;
+  }
+  return s;
+}
+
+surg_status surg_repair_weigh(surg_repair *r, const surg_model *model,
+                              const surg_repair_options *options) {
+  static const surg__consent tried[GAINS - 1] = {
+      {SURG_APPROX, false}, {SURG_EXACT, true}, {SURG_LOSSY, false}, {SURG_APPROX, true}};
+  surg_repair_options o;
+  surg_repair_gain most, one;
+  bool helps;
+  if (!r || !model || !r->search.t) return SURG_EUSAGE;
+  surg__struct_in(&o, sizeof o, options);
+  const surg__consent given = consent_of(&o);
+  r->n_gains = 0;
+  if (!r->after.all || surg__repair_covers(given, SURG__ALL_CONSENT)) return SURG_OK;
+  if (r->search.worked[0] + r->search.worked[1] > GAIN_NODES) return SURG_ELIMIT;
+  o.then = NULL;
+  o.has_allow = true;
+  const surg__hush hush = surg__hush_begin(r->ctx);
+  surg_status s = weigh(r, model, &o, SURG__ALL_CONSENT, &most, &helps);
+  const bool any = helps;
+  for (size_t i = 0; i < GAINS - 1 && any && s == SURG_OK; i++) {
+    surg__consent c = tried[i];
+    if (surg__repair_covers(given, c)) continue;
+    if (given.most > c.most) c.most = given.most;
+    c.interface |= given.interface;
+    if (surg__repair_covers(c, SURG__ALL_CONSENT)) continue;
+    s = weigh(r, model, &o, c, &one, &helps);
+    if (s == SURG_OK && helps) r->gains[r->n_gains++] = one;
+  }
+  if (s == SURG_OK && any) {
+    helps = true;
+    for (size_t i = 0; i < r->n_gains; i++)
+      helps = helps && most.unsupported < r->gains[i].unsupported;
+    if (helps) r->gains[r->n_gains++] = most;
+  }
+  surg__hush_end(r->ctx, hush);
+  return s;
+}
+
+surg_status surg_repair_gain_get(const surg_repair *r, size_t i, surg_repair_gain *out) {
+  if (!r || !out) return SURG_EUSAGE;
+  if (i >= r->n_gains) return SURG_ENOTFOUND;
+  surg__struct_out(out, &r->gains[i], sizeof r->gains[i]);
+  return SURG_OK;
 }
 
 /* --- assessment --- */
@@ -237,6 +331,7 @@ surg_status surg_repair_assess(const surg_model *model, const surg_target *targe
     return surg__oom(ctx, NULL);
   }
   r->ctx = ctx;
+  surg__buf_init(&r->changes, ctx);
   surg__verdict_search v = {0};
   const surg__hush hush = surg__hush_begin(ctx);
   const surg_status s = surg__verdict_find(&v, target, model);

@@ -42,7 +42,7 @@ typedef struct surg__repair_counts {
   size_t data;    /* elements of weights that are not available: no repair cures that, so neither
                    * `all` nor `unknown` counts it */
   size_t data_illegal; /* of `data`: certain to be rejected */
-  surg__buf *ops; /* names of rejected operators, as "A+B"; NULL: not collected */
+  surg__buf *ops;      /* names of rejected operators, as "A+B"; NULL: not collected */
 } surg__repair_counts;
 /* Judges the model and counts the objections. The names of rejected operators are appended to `ops`
  * (or NULL). */
@@ -52,6 +52,9 @@ surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repai
 /* Writes the interface of a model as callers see it, one line each: names, types and sizes of
  * inputs, names and types of inputs with a default, names and element types of outputs. */
 surg_status surg__repair_put_interface(surg_model *m, surg__buf *out);
+/* Appends the inputs and outputs whose name or type differs, one NUL-terminated text each:
+ * `input "x": float[N, 3] -> float[1, 3]`. O(inputs and outputs), if few are renamed */
+surg_status surg__repair_put_changes(surg_model *before, surg_model *after, surg__buf *out);
 /* Writes the pipeline that removes Casts of inputs and outputs and leaves them to the caller,
  * NUL-terminated. Inputs and outputs whose element type already differs from the original are
  * excluded: the caller cannot replace two Casts in sequence by one. False: out of memory. */
@@ -76,22 +79,27 @@ typedef struct surg__repair {
   surg_model *m;        /* owned; with the cures found so far */
   surg__consent given;
   bool verify_each;
-  bool is_strict;           /* now: only cures that add no unknown objections */
-  unsigned depth;           /* nesting of look-ahead searches; 0: the main search */
-  uint64_t worked[2];       /* nodes of models tried: by this search, by its look-ahead searches */
-  uint64_t *work;           /* `worked` of the main search; NULL: this is the main search */
-  bool is_wider;            /* look-ahead searches also change inputs and outputs */
-  const surg__buf *origin;  /* the original interface of the model; NULL before the search */
-  surg__buf first;          /* storage of `origin` in the main search */
-  const surg__sizes *sizes; /* sizes that the user gives, or NULL */
-  surg__consent used;       /* consent required by the changes made */
-  surg__consent wanted;     /* consent required by cures that were not applied */
-  surg__buf pipeline;       /* the changes made; NUL-terminated after the search */
-  surg__buf refused;        /* cures that would help with more consent; NUL-terminated after the
-                             * search */
-  bool lacks;               /* elements of some weights are not available */
-  bool is_nearer;           /* for a target with a host: also reduces the number of nodes on the
-                             * host */
+  bool is_strict;            /* now: only cures that add no unknown objections */
+  unsigned depth;            /* nesting of look-ahead searches; 0: the main search */
+  uint64_t worked[2];        /* nodes of models tried: by this search, by its look-ahead searches */
+  uint64_t *work;            /* `worked` of the main search; NULL: this is the main search */
+  bool is_wider;             /* look-ahead searches also change inputs and outputs */
+  const surg__buf *origin;   /* the original interface of the model; NULL before the search */
+  surg__buf first;           /* storage of `origin` in the main search */
+  const surg__sizes *sizes;  /* sizes that the user gives, or NULL */
+  surg__consent used;        /* consent required by the changes made */
+  surg__consent wanted;      /* consent required by cures that were not applied */
+  surg__buf pipeline;        /* the changes made; NUL-terminated after the search */
+  surg__buf refused;         /* cures that would help with more consent; NUL-terminated after the
+                              * search */
+  surg_model *original;      /* with is_minimal: the model before the cures, owned; else NULL */
+  size_t first_step;         /* where the pipeline of the cures starts */
+  SURG_VEC(size_t) starts;   /* where the cures start in the pipeline */
+  surg__consent used_before; /* consent required by the changes before the cures */
+  bool is_minimal;           /* removes changes that are not needed */
+  bool lacks;                /* elements of some weights are not available */
+  bool is_nearer;            /* for a target with a host: also reduces the number of nodes on the
+                              * host */
   /* For a supported model: nodes on its host now and before this reduction, and nodes in total. */
   size_t elsewhere, was, nodes;
   surg_status failure; /* memory ran out, so that the result is unknown */
@@ -102,6 +110,10 @@ typedef surg_status (*surg__repair_search_fn)(surg__repair *r, surg__repair_coun
  * host (host.c). */
 surg_status surg__repair_nearer(surg__repair *r, surg__repair_counts *after,
                                 surg__repair_search_fn search);
+
+/* After a search that left nothing unsupported: removes changes that are not needed, and narrows
+ * those of the interface (minimal.c). Does nothing without `original`. */
+surg_status surg__repair_shorten(surg__repair *r, surg__repair_counts *after);
 
 /* After a search: runs a pipeline with consent to approx, then searches for cures of what it makes
  * unsupported. *done: the result stays, as the target has no more objections to it; the pipeline of

@@ -171,8 +171,11 @@ static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
   r->m = copy;
   r->used = both(r->used, needed);
   *now = after;
-  if (!is_repeated(&r->pipeline, text))
+  if (!is_repeated(&r->pipeline, text)) {
+    if (r->original && !surg__vec_push(r->ctx, &r->starts, r->pipeline.n + (r->pipeline.n > 0)))
+      r->failure = surg__alloc_status(r->ctx);
     surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text);
+  }
   return true;
 }
 
@@ -702,6 +705,14 @@ static surg_status search_lenient(surg__repair *r, surg__repair_counts *after) {
   return s;
 }
 
+/* Keeps the model before the cures, for surg__repair_shorten. */
+static surg_status note_start(surg__repair *r) {
+  r->original = surg_model_clone(r->m);
+  r->first_step = r->pipeline.n ? r->pipeline.n + 1 : 0;
+  r->used_before = r->used;
+  return r->original ? SURG_OK : SURG_ENOMEM;
+}
+
 surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
                               surg__repair_counts *after) {
   surg_status s = surg__repair_count(r->t, r->m, before, NULL);
@@ -714,9 +725,11 @@ surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
     s = give_sizes(r);
     if (s == SURG_OK) s = surg__repair_count(r->t, r->m, after, NULL);
   }
+  if (s == SURG_OK && after->all && r->is_minimal) s = note_start(r);
   if (s == SURG_OK && after->all) s = give_opset(r);
   if (s == SURG_OK) s = search(r, after);
   if (s == SURG_OK) s = search_lenient(r, after);
+  if (s == SURG_OK) s = surg__repair_shorten(r, after);
   if (s == SURG_OK) s = surg__repair_nearer(r, after, search);
   surg__buf_putc(&r->pipeline, 0);
   surg__buf_putc(&r->refused, 0);
@@ -737,6 +750,8 @@ void surg__repair_init(surg__repair *r, surg_context *ctx, const surg__target *t
 void surg__repair_free(surg__repair *r) {
   if (!r->ctx) return;
   if (r->m) surg_model_free(r->m);
+  if (r->original) surg_model_free(r->original);
+  surg__vec_free(r->ctx, &r->starts);
   surg__buf_free(&r->first);
   surg__buf_free(&r->pipeline);
   surg__buf_free(&r->refused);

@@ -12,6 +12,7 @@
 #include "consent.h"
 #include "explain.h"
 #include "quiet.h"
+#include "verdict.h"
 
 #define SHOWN 20u /* most remaining objections that are printed */
 #define SAID 300u /* most bytes printed of an importer's message */
@@ -130,6 +131,59 @@ static surg_verdict verdict_on_file(const surg_repair_result *x) {
   return (surg_verdict)(x->data_verdict > x->verdict ? x->data_verdict : x->verdict);
 }
 
+/* --- what to do about an unsuccessful repair --- */
+
+/* Prints what each further consent would gain. */
+static void tell_gains(const repairing *r) {
+  surg_repair_gain g = {.size = sizeof g};
+  char with[64];
+  for (size_t i = 0; surg_repair_gain_get(r->found, i, &g) == SURG_OK; i++) {
+    consent_spell(with, sizeof with, (repair_consent){g.allow, g.allow_interface});
+    fprintf(stderr, "  with %s: ", with);
+    if (g.unsupported)
+      fprintf(stderr, "%zu reason%s remain%s\n", g.unsupported, g.unsupported == 1 ? "" : "s",
+              g.unsupported == 1 ? "s" : "");
+    else
+      fprintf(stderr, "%s\n", g.verdict == SURG_SUPPORTED ? "supported" : "support unknown");
+  }
+}
+
+static json_t *gains_json(const repairing *r) {
+  surg_repair_gain g = {.size = sizeof g};
+  json_t *list = json_array();
+  char with[64];
+  for (size_t i = 0; surg_repair_gain_get(r->found, i, &g) == SURG_OK; i++) {
+    consent_spell(with, sizeof with, (repair_consent){g.allow, g.allow_interface});
+    json_array_append_new(list, json_pack("{s:s,s:s,s:I}", "consent", with, "verdict",
+                                          surg_verdict_name((surg_verdict)g.verdict), "remain",
+                                          (json_int_t)g.unsupported));
+  }
+  return list;
+}
+
+static json_t *changes_json(const repairing *r) {
+  json_t *list = json_array();
+  const char *text;
+  for (size_t i = 0; (text = surg_repair_change(r->found, i)); i++)
+    json_array_append_new(list, cli_text_json(text));
+  return list;
+}
+
+static void tell_cut(const repairing *r) {
+  verdict v;
+  verdict_borrow(&v, SURG_ASSESS_BLOCKED, r->found);
+  verdict_print_cut(stderr, &v, r->t, r->target_name, r->in);
+  verdict_free(&v);
+}
+
+static json_t *cut_of(const repairing *r) {
+  verdict v;
+  verdict_borrow(&v, SURG_ASSESS_BLOCKED, r->found);
+  json_t *j = verdict_cut_json(&v, r->t);
+  verdict_free(&v);
+  return j;
+}
+
 static void tell_json(const repairing *r, const surg_repair_result *x) {
   const char *host = surg_target_host(r->t);
   char with[64];
@@ -144,6 +198,7 @@ static void tell_json(const repairing *r, const surg_repair_result *x) {
                         json_string(surg_verdict_name((surg_verdict)x->verdict)));
   json_object_set_new(all, "exactness", json_string(surg_exactness_name(x->used)));
   json_object_set_new(all, "interface", json_boolean(x->used_interface));
+  if (x->used_interface) json_object_set_new(all, "interface_changes", changes_json(r));
   if (r->precision) json_object_set_new(all, "converted", json_boolean(x->then_done));
   if (x->unsupported) {
     json_t *remain = json_array();
@@ -151,6 +206,9 @@ static void tell_json(const repairing *r, const surg_repair_result *x) {
     json_object_set_new(all, "remain", remain);
     json_object_set_new(all, "would_help", cli_text_json(x->refused));
     json_object_set_new(all, "consent", json_string(x->refused[0] ? with : ""));
+    json_object_set_new(all, "gains", gains_json(r));
+    json_t *cut = cut_of(r);
+    if (cut) json_object_set_new(all, "cut", cut);
   }
   if (host && !x->unsupported)
     json_object_set_new(
@@ -192,6 +250,10 @@ static void tell(const repairing *r, const surg_repair_result *x) {
   consent_spell(with, sizeof with, (repair_consent){x->used, x->used_interface});
   if (x->pipeline[0])
     fprintf(stderr, "  did: %s%s--pass '%s'\n", with, with[0] ? " " : "", x->pipeline);
+  const char *change;
+  for (size_t i = 0; i < SHOWN && (change = surg_repair_change(r->found, i)); i++)
+    fprintf(stderr, "  interface: %s\n", change);
+  if (surg_repair_change(r->found, SHOWN)) fprintf(stderr, "  interface: and more\n");
   if (r->precision && !x->then_done)
     fprintf(stderr, "  not converted to %s: the target has more objections then\n", r->precision);
   tell_misread(r, x);
@@ -211,6 +273,8 @@ static void tell(const repairing *r, const surg_repair_result *x) {
   fprintf(stderr, "  remain:\n");
   surg_target_judge(r->t, surg_repair_model(r->found), print_objection, &shown, NULL);
   if (shown.objections > SHOWN) fprintf(stderr, "  and %zu more\n", shown.objections - SHOWN);
+  tell_gains(r);
+  tell_cut(r);
 }
 
 /* Replaces *m by the model of the search if the target judges *m worse. Passes that run with
@@ -365,6 +429,13 @@ static int run(repairing *r) {
   if (s == SURG_OK) s = cli_load_any(r->quiet, &r->common, r->in, &m);
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
   s = surg_repair_find(m, r->t, &options, &r->found);
+  if (s == SURG_OK) {
+    const surg_status weighed = surg_repair_weigh(r->found, m, &options);
+    if (weighed == SURG_ELIMIT && !r->common.quiet)
+      fprintf(stderr, "onnxsurg: note: further consents are not tried, as the search is long\n");
+    else if (weighed != SURG_ELIMIT)
+      s = weighed;
+  }
   surg_model_free(m);
   if (s == SURG_EINVALID) return mend_only(r);
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
