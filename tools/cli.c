@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/copies.h"
 #include "base/os/os.h"
 #include "base/os/program.h"
 
@@ -380,6 +381,12 @@ static int common_option(cli_common *c, int option, const char *argument) {
       if (!cli_number(argument, &n) || n < 1 || n > CLI_DEPTH_MOST)
         return cli_usage("--max-depth expects 1 to %u", CLI_DEPTH_MOST);
       c->max_depth = (uint32_t)n;
+      return EXIT_DONE;
+    case OPT_JOBS:
+      if (!cli_number(argument, &n) || n > CLI_JOBS_MOST)
+        return cli_usage("--jobs expects 0 to %u", CLI_JOBS_MOST);
+      c->jobs = n ? (uint32_t)n : surg__os_processors();
+      if (c->jobs > CLI_JOBS_MOST) c->jobs = CLI_JOBS_MOST;
       return EXIT_DONE;
     case OPT_TIMEOUT:
       if (!cli_number(argument, &c->timeout_seconds) || !c->timeout_seconds ||

@@ -31,8 +31,9 @@ enum {
 /* The exit code for a status of the library. */
 int cli_exit_code(surg_status status);
 
-#define CLI_SCHEMAS 32 /* most --schema files */
-#define CLI_PLUGINS 32 /* most --plugin files */
+#define CLI_SCHEMAS 32     /* most --schema files */
+#define CLI_PLUGINS 32     /* most --plugin files */
+#define CLI_JOBS_MOST 256u /* most models at a time */
 
 #ifdef __EMSCRIPTEN__
 #define CLI_DEPTH_MOST 400u /* the stack of WebAssembly cannot grow */
@@ -44,7 +45,7 @@ int cli_exit_code(surg_status status);
 typedef struct cli_common {
   bool quiet, json, summary, isolate_plugins;
   uint64_t max_memory, timeout_seconds;
-  uint32_t max_depth;
+  uint32_t max_depth, jobs; /* jobs: models at a time; 0: --jobs is not given */
   surg_load_options load;
   const char *schemas[CLI_SCHEMAS]; /* --schema files loaded so far */
   size_t n_schemas;
@@ -114,6 +115,8 @@ bool cli_reported(void);
  * output was written before. cli_options does it for commands; one that works on several models
  * does it again for each. */
 void cli_limit_time(const cli_common *c);
+/* Ends the time limit, for a command that sets one for each of its models. */
+void cli_unlimit_time(void);
 bool cli_interrupted(void *user); /* user: unused; a callback of the library */
 /* Converts seconds to milliseconds; UINT64_MAX on overflow. */
 uint64_t cli_milliseconds(uint64_t seconds);
@@ -181,7 +184,8 @@ enum {
   OPT_HELP,
   OPT_FIX_DIM, /* of CLI_SIZE_OPTIONS */
   OPT_FIX_SHAPE,
-  OPT_OWN /* first value free for a command's options */
+  OPT_JOBS, /* of CLI_JOBS_OPTION */
+  OPT_OWN   /* first value free for a command's options */
 };
 #define CLI_COMMON_OPTIONS                                                        \
   {"quiet", no_argument, NULL, OPT_QUIET}, {"json", no_argument, NULL, OPT_JSON}, \
@@ -198,6 +202,13 @@ enum {
       {"freeze-inputs", no_argument, NULL, OPT_FREEZE_INPUTS}, {                  \
     "help", no_argument, NULL, OPT_HELP                                           \
   }
+
+/* `--jobs N`, a common option of the commands that work on several models (fleet.h). */
+#define CLI_JOBS_OPTION \
+  { "jobs", required_argument, NULL, OPT_JOBS }
+#define CLI_JOBS_HELP                                                               \
+  "  --jobs N            process N models at a time (1; 0: one per processor); a\n" \
+  "                      folder means the .onnx files in it (doc/fleets.md)\n"
 
 /* Arguments of an option that may be repeated. Points into the argument strings. */
 typedef struct cli_words {

@@ -107,6 +107,10 @@ void cli_table_print(cli_table *t) {
   }
   for (size_t i = 0; i + n <= t->n; i += n) put_row(&b, t, t->cells + i, wide, n);
   cli_text_print(&b);
+  cli_table_free(t);
+}
+
+void cli_table_free(cli_table *t) {
   for (size_t i = 0; i < t->n; i++) free(t->cells[i]);
   free(t->cells);
   t->cells = NULL;

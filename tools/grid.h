@@ -23,5 +23,6 @@ void cli_table_printf(cli_table *t, const char *fmt, ...) __attribute__((format(
 void cli_table_name(cli_table *t, const char *name, size_t columns);
 /* Prints the table on standard output, and frees it. */
 void cli_table_print(cli_table *t);
+void cli_table_free(cli_table *t);
 
 #endif

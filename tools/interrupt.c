@@ -38,6 +38,10 @@ void cli_limit_time(const cli_common *c) {
     fprintf(stderr, "onnxsurg: warning: --timeout is checked between steps only\n");
 }
 
+void cli_unlimit_time(void) {
+  surg__os_deadline(0, late);
+}
+
 uint64_t cli_milliseconds(uint64_t seconds) {
   return seconds > UINT64_MAX / 1000 ? UINT64_MAX : seconds * 1000;
 }

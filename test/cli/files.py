@@ -103,7 +103,7 @@ class Outputs(Case):
         self.assertEqual(sorted(os.listdir('d')), ['in.onnx', 'other.onnx'])
         self.assertEqual(self.read('d/other.onnx'), self.want)
         shutil.copy('in.onnx', 'e/in.onnx')
-        self.bad(2, r'two models .* one file .*: in.onnx', '--out-dir', 'd', 'in.onnx', 'e/in.onnx')
+        self.bad(2, r'two models .* one file: d/in.onnx', '--out-dir', 'd', 'in.onnx', 'e/in.onnx')
 
     def test_dry_run(self):
         os.mkdir('d')

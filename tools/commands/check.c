@@ -6,10 +6,11 @@
 #include "base/os/os.h"
 #include "check_target.h"
 #include "findings.h"
+#include "fleet.h"
 #include "outlook.h"
 
 static const char help[] =
-    "usage: onnxsurg check [--strict] [--target T] [--json|--sarif] IN...\n"
+    "usage: onnxsurg check [--strict] [--target T] [--json|--sarif] [--jobs N] IN...\n"
     "Lists the findings of models, one per line; prints nothing for a valid model.\n"
     "doc/check.md explains each code.\n"
     "  --strict            warnings count as errors\n"
@@ -18,8 +19,8 @@ static const char help[] =
     "  --targets all|A,B   table: which engines support the model as it is, and after\n"
     "                      a repair\n" JUDGING_HELP
     "  --quiet             print errors only\n"
-    "  --json              print the findings of all files as one JSON object\n"
-    "  --sarif             print SARIF 2.1.0, for code scanning\n"
+    "  --json              print a JSON object; of several models, one per line\n"
+    "  --sarif             print SARIF 2.1.0, for code scanning\n" CLI_JOBS_HELP
     "  --opset [DOMAIN=]N  list what prevents conversion to opset N, change nothing\n"
     "                      (--allow CLASS: permit rewrites up to this class)\n"
     "  --max-findings N    findings to print per file (100); the rest is counted\n"
@@ -190,14 +191,46 @@ static int take(void *user, int o, char *arg) {
   }
 }
 
-static int check_files(checking *c, char **files, int n) {
-  int code = EXIT_DONE;
+static int check_one(checking *c, const char *path) {
   output_start(&c->out);
-  for (int i = 0; i < n; i++) {
-    const int one = check_file(c, files[i]);
-    code = cli_worse(code, one);
-  }
+  const int code = check_file(c, path);
   output_finish(&c->out, code);
+  return code;
+}
+
+static int work(void *user, const fleet_model *m) {
+  return check_one(user, m->in);
+}
+
+/* Collects the results of a model for the SARIF of all. */
+static void take_sarif(void *user, const fleet_model *m, int code, const char *text, size_t n) {
+  checking *c = user;
+  json_t *all = json_loadb(text, n, 0, NULL);
+  json_t *run = json_array_get(json_object_get(all, "runs"), 0);
+  (void)m, (void)code;
+  json_array_extend(c->out.list, json_object_get(run, "results"));
+  json_decref(all);
+}
+
+static int check_files(checking *c, char **files, int n) {
+  const bool sarif = c->out.form == FORM_SARIF;
+  const fleet f = {.common = &c->common,
+                   .good = c->target ? "supported" : "ok",
+                   .bad = c->target ? "unsupported" : "invalid",
+                   .work = work,
+                   .take = sarif ? take_sarif : NULL,
+                   .user = c};
+  fleet_list list = {0};
+  if (!fleet_is_many(&c->common, files, n)) return check_one(c, files[0]);
+  int code = fleet_find(files, n, NULL, &list);
+  if (code == EXIT_DONE) {
+    json_t *results = sarif ? json_array() : NULL;
+    c->out.list = results;
+    code = fleet_run(&f, &list);
+    c->out.list = results;
+    if (sarif) output_finish(&c->out, code);
+  }
+  fleet_free(&list);
   return code;
 }
 
@@ -211,6 +244,7 @@ int cmd_check(int argc, char **argv) {
       {"opset", required_argument, NULL, OPT_OPSET},
       {"allow", required_argument, NULL, OPT_ALLOW},
       JUDGING_OPTIONS,
+      CLI_JOBS_OPTION,
       CLI_COMMON_OPTIONS,
       {0}};
   checking c = {.run = {.size = sizeof(surg_run_options)}, .out = {.most = FINDINGS}};
@@ -224,7 +258,8 @@ int cmd_check(int argc, char **argv) {
     return cli_usage("--json and --sarif are two forms: choose one");
   if (c.common.json) c.out.form = FORM_JSON;
   c.out.quiet = c.common.quiet;
-  if (c.targets && (c.target_name || c.out.form == FORM_SARIF || argc - optind != 1))
+  const bool many = fleet_is_many(&c.common, argv + optind, argc - optind);
+  if (c.targets && (c.target_name || c.out.form == FORM_SARIF || many))
     return cli_usage("--targets expects one model, and neither --target nor --sarif");
   surg_context *ctx = c.target_name || c.targets ? cli_context(&c.common) : NULL;
   surg_target *t = ctx && c.target_name ? cli_target(ctx, c.target_name, &code) : NULL;

@@ -4,6 +4,7 @@
 
 #include "base/os/os.h"
 #include "check_target.h"
+#include "fleet.h"
 #include "info.h"
 #include "node_row.h"
 
@@ -26,7 +27,8 @@ static const char help[] =
     "  --dim NAME=SIZE    value of a symbol of the inputs: N=4, N=1..64, H%32\n"
     "                     (repeatable)\n"
     "  --target T         opsets that both the model and engine T support\n"
-    "  --json             print a JSON object per model, one per line (doc/info.md)\n";
+    "  --json             print a JSON object; of several models, one per line\n"
+    "                     (doc/info.md)\n" CLI_JOBS_HELP;
 
 #define MOST_DIMS 64u
 
@@ -54,6 +56,7 @@ enum {
   OPT_MARKDOWN
 };
 
+#define WIDE_NAME 40u /* bytes of a path below a folder, in the table */
 #define MODULE_LEVELS 2u
 #define MODULE_LEVELS_MOST 64u
 
@@ -184,6 +187,60 @@ static int take(void *user, int o, char *arg) {
   }
 }
 
+/* --- several models --- */
+
+typedef struct all {
+  request *r;
+  surg_context *ctx;
+} all;
+
+/* Prints a row of the table as JSON, for the process that has the table. */
+static void print_row(request *r) {
+  json_t *cells = json_array();
+  for (size_t i = 0; i < r->models.n; i++)
+    json_array_append_new(cells, cli_text_json(r->models.cells[i] ? r->models.cells[i] : ""));
+  cli_print_json(json_pack("{s:b,s:o}", "symbolic", r->symbolic, "cells", cells));
+}
+
+static int inform_one(void *user, const fleet_model *m) {
+  all *a = user;
+  request one = *a->r;
+  one.models = (cli_table){.markdown = one.more.markdown};
+  const int code = inform(a->ctx, &one, m->in, true);
+  if (code == EXIT_DONE && one.table && !one.common.json) print_row(&one);
+  cli_table_free(&one.models);
+  return code;
+}
+
+static void take_row(void *user, const fleet_model *m, int code, const char *text, size_t n) {
+  request *r = ((all *)user)->r;
+  json_t *row = json_loadb(text, n, 0, NULL), *cells = json_object_get(row, "cells");
+  if (code == EXIT_DONE && json_array_size(cells)) {
+    cli_table_name(&r->models, m->name, m->found ? WIDE_NAME : INFO_NAME);
+    for (size_t i = 1; i < json_array_size(cells); i++)
+      cli_table_put(&r->models, json_string_value(json_array_get(cells, i)));
+    r->symbolic |= json_is_true(json_object_get(row, "symbolic"));
+  }
+  json_decref(row);
+}
+
+static int inform_all(surg_context *ctx, request *r, char **files, int n) {
+  all a = {r, ctx};
+  const bool rows = r->table && !r->common.json;
+  const fleet f = {.common = &r->common,
+                   .good = "ok",
+                   .bad = "invalid",
+                   .work = inform_one,
+                   .take = rows ? take_row : NULL,
+                   .user = &a};
+  fleet_list list = {0};
+  if (!fleet_is_many(&r->common, files, n)) return inform(ctx, r, files[0], false);
+  int code = fleet_find(files, n, NULL, &list);
+  if (code == EXIT_DONE) code = fleet_run(&f, &list);
+  fleet_free(&list);
+  return code;
+}
+
 int cmd_info(int argc, char **argv) {
   static const struct option options[] = {{"top", required_argument, NULL, OPT_TOP},
                                           {"values", no_argument, NULL, OPT_VALUES},
@@ -194,6 +251,7 @@ int cmd_info(int argc, char **argv) {
                                           {"weights", no_argument, NULL, OPT_WEIGHTS},
                                           {"table", no_argument, NULL, OPT_TABLE},
                                           {"markdown", no_argument, NULL, OPT_MARKDOWN},
+                                          CLI_JOBS_OPTION,
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   request r = {.values = false};
@@ -211,10 +269,7 @@ int cmd_info(int argc, char **argv) {
   surg_context *ctx = cli_context(&r.common);
   if (!ctx) return EXIT_LIMIT;
   if (r.target_name) r.target = cli_target(ctx, r.target_name, &code);
-  for (int i = optind; i < argc && (r.target || !r.target_name); i++) {
-    int c = inform(ctx, &r, argv[i], argc - optind > 1);
-    if (c > code) code = c;
-  }
+  if (r.target || !r.target_name) code = inform_all(ctx, &r, argv + optind, argc - optind);
   if (r.table && !r.common.json) {
     cli_table_print(&r.models);
     if (r.symbolic) puts("\n*: with 1 for each symbol of a dimension (--dim NAME=SIZE)");

@@ -33,6 +33,7 @@ json_t *info_weights_json(const info_facts *f);
 surg_status info_print_modules(const info_facts *f, size_t depth, bool markdown);
 json_t *info_modules_json(const info_facts *f, size_t depth);
 /* A table of models: a row each. */
+#define INFO_NAME 24u /* bytes of a name in it */
 void info_table_start(cli_table *t, bool markdown);
 void info_table_add(cli_table *t, const info_facts *f);
 

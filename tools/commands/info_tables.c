@@ -219,7 +219,7 @@ void info_table_start(cli_table *t, bool markdown) {
 
 void info_table_add(cli_table *t, const info_facts *f) {
   const int64_t opset = surg_model_opset(f->m, "");
-  cli_table_name(t, cli_base_name(f->path), 24);
+  cli_table_name(t, cli_base_name(f->path), INFO_NAME);
   cli_table_printf(t, "%lld", (long long)surg_model_ir_version(f->m));
   cli_table_printf(t, opset ? "%lld" : "-", (long long)opset);
   cli_table_printf(t, "%zu", f->stats.nodes);

@@ -11,6 +11,7 @@
 #include "check_target.h"
 #include "consent.h"
 #include "explain.h"
+#include "fleet.h"
 #include "quiet.h"
 #include "verdict.h"
 
@@ -19,6 +20,7 @@
 
 static const char help[] =
     "usage: onnxsurg repair --target T [options] IN OUT\n"
+    "       onnxsurg repair --target T [options] --out-dir DIR IN...\n"
     "       onnxsurg repair [options] IN OUT\n"
     "       onnxsurg repair --until 'CMD {}' [--target T] [options] IN OUT\n"
     "Finds passes that make engine T support the model, and runs them. Inputs and\n"
@@ -45,7 +47,9 @@ static const char help[] =
     "  --check[=N]         run the model before and after and compare (N seeds)\n"
     "  --verify-each       verify the graph after every pass\n"
     "  --no-fsync          do not wait until the disk has the data\n"
-    "  --dry-run           print the passes, write nothing\n" JUDGING_HELP
+    "  --dry-run           print the passes, write nothing\n"
+    "  --out-dir DIR       write each output to DIR, under the name of its input\n" CLI_JOBS_HELP
+        JUDGING_HELP
     "  --quiet, --json     print nothing, or JSON\n"
     "exit codes: 0 supported, 1 unsupported, 6 support unknown (OUT is written),\n"
     "2 usage error, 3 file error, 4 limit; where data files are missing, they are\n"
@@ -66,12 +70,13 @@ enum {
   OPT_MESSAGES,
   OPT_PRECISION,
   OPT_INPUTS,
-  OPT_TOLERANCE
+  OPT_TOLERANCE,
+  OPT_OUT_DIR
 };
 
 typedef struct repairing {
   cli_common common;
-  const char *target_name, *in, *out;
+  const char *target_name, *in, *out, *out_dir;
   judging how;
   repair_consent given; /* --allow */
   bool partial, dry_run, verify_each, no_fsync;
@@ -578,6 +583,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_INPUTS:
       r->inputs = arg;
       return EXIT_DONE;
+    case OPT_OUT_DIR:
+      r->out_dir = arg;
+      return EXIT_DONE;
     case OPT_TOLERANCE:
       r->tolerance = arg;
       return EXIT_DONE;
@@ -608,19 +616,55 @@ static int check_use(const repairing *r, int files) {
     return cli_usage("--precision needs --target T, without --until (or: onnxsurg convert)");
   if (!r->precision && (r->inputs || r->tolerance))
     return cli_usage("--inputs and --tolerance need --precision");
-  if (files != 2 && !(r->dry_run && files == 1))
+  if (r->out_dir ? !files : files != 2 && !(r->dry_run && files == 1))
     return cli_usage("repair expects a model and an output file: `repair --target T IN OUT`");
   return EXIT_DONE;
 }
 
-static int repair(repairing *r) {
+/* Repairs one model; `one` has the options. */
+static int repair(repairing one, const char *in, const char *out) {
+  repairing *r = &one;
+  const cli_dims shared = one.dims; /* --input-shape adds sizes that fit this model */
+  r->in = in;
+  r->out = out;
+  r->dims = (cli_dims){calloc(shared.n + 1, sizeof *shared.items), shared.n};
+  if (!r->dims.items) return cli_no_memory();
+  if (shared.n) memcpy(r->dims.items, shared.items, shared.n * sizeof *shared.items);
   r->ctx = cli_context(&r->common);
   r->quiet = r->ctx ? quiet_context(&r->common) : NULL;
-  if (!r->quiet || !surg_context_passes(r->ctx)) return EXIT_LIMIT;
-  int code = take_shapes(r);
+  int code = r->quiet && surg_context_passes(r->ctx) ? take_shapes(r) : EXIT_LIMIT;
   if (code == EXIT_DONE) code = r->importer ? run_until(r) : r->target_name ? run(r) : mend_only(r);
   surg_repair_free(r->found);
   cli_text_free(&r->then);
+  surg_target_free(r->t);
+  surg_context_free(r->quiet);
+  surg_context_free(r->ctx);
+  cli_dims_free(&r->dims);
+  cli_fixed_free_names(&r->names);
+  return code;
+}
+
+static int repair_one(void *user, const fleet_model *m) {
+  return repair(*(const repairing *)user, m->in, m->out);
+}
+
+static int repair_all(repairing *r, char **files, int n) {
+  const fleet f = {.common = &r->common,
+                   .good = r->target_name ? "supported" : "ok",
+                   .bad = r->target_name ? "unsupported" : "invalid",
+                   .writes = !r->dry_run,
+                   .work = repair_one,
+                   .user = r};
+  const bool folder = !r->out_dir && n == 2 && fleet_is_folder(files[0]);
+  fleet_list list = {0};
+  if (folder) r->out_dir = files[--n];
+  int code = !r->out_dir || r->dry_run ? EXIT_DONE : cli_need_folder(r->out_dir, "--out-dir", true);
+  if (code == EXIT_DONE) code = fleet_find(files, n, r->out_dir, &list);
+  if (code == EXIT_DONE) code = fleet_distinct(&list);
+  if (code == EXIT_DONE)
+    code =
+        fleet_is_many(&r->common, files, n) ? fleet_run(&f, &list) : repair_one(r, &list.items[0]);
+  fleet_free(&list);
   return code;
 }
 
@@ -643,7 +687,9 @@ int cmd_repair(int argc, char **argv) {
       {"import-memory", required_argument, NULL, OPT_ASK_MEMORY},
       {"messages", required_argument, NULL, OPT_MESSAGES},
       {"verify-each", no_argument, NULL, OPT_VERIFY},
+      {"out-dir", required_argument, NULL, OPT_OUT_DIR},
       JUDGING_OPTIONS,
+      CLI_JOBS_OPTION,
       CLI_COMMON_OPTIONS,
       {0}};
   repairing r = {.given = REPAIR_NO_CONSENT, .limits.size = sizeof r.limits};
@@ -651,18 +697,16 @@ int cmd_repair(int argc, char **argv) {
   const cli_command command = {options, NULL, help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
   code = check_use(&r, argc - optind);
-  if (code == EXIT_DONE) {
-    r.in = argv[optind];
-    r.out = argv[optind + 1];
-    code = r.dry_run ? EXIT_DONE : cli_check_folder(r.out);
+  char **files = argv + optind;
+  const int n = argc - optind;
+  if (code == EXIT_DONE && (r.out_dir || fleet_is_folder(files[0]))) {
+    code = repair_all(&r, files, n);
+  } else if (code == EXIT_DONE) {
+    code = r.dry_run ? EXIT_DONE : cli_check_folder(files[1]);
+    if (code == EXIT_DONE) code = repair(r, files[0], files[1]);
   }
-  if (code == EXIT_DONE) code = repair(&r);
   cli_dims_free(&r.dims);
   cli_fixed_free(&r.fixed);
-  cli_fixed_free_names(&r.names);
   judging_free(&r.how);
-  surg_target_free(r.t);
-  surg_context_free(r.quiet);
-  surg_context_free(r.ctx);
   return cli_flush(code);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/os/os.h"
+#include "fleet.h"
 #include "surgery.h"
 
 #define DEFAULT_PIPELINE "simplify"
@@ -99,9 +100,10 @@ static void tell_errors(const surgery *j, surg_model *m, const outcome *o) {
   cli_text_free(&text);
 }
 
-/* Processes one model. `out` NULL: write nothing. *undone: a requested change was not made. */
+/* Processes one model. `out` NULL: write nothing. *undone: a requested change was not made;
+ * *changed: another change was. */
 static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipeline *p,
-                           const char *in, const char *out, bool *undone) {
+                           const char *in, const char *out, bool *undone, bool *changed) {
   const bool summarized = j->common.json || surgery_tells(j);
   outcome o = {.in = in, .out = out, .check = j->check, .bytes_before = file_bytes(in)};
   surg_model *m = NULL;
@@ -126,6 +128,7 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipel
     surgery_report(j, ctx, &o);
     tell_errors(j, m, &o);
     *undone = tell_undone(ctx, &o);
+    *changed = o.run.changed;
   }
   if (s != SURG_OK && !surg_context_error(ctx)) {
     cli_put(stderr, in);
@@ -142,53 +145,48 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipel
   return s;
 }
 
-static char *path_in(const char *dir, const char *in) {
-  const char *base = cli_base_name(in);
-  size_t n = strlen(dir) + strlen(base) + 2;
-  char *path = malloc(n);
-  if (path) snprintf(path, n, "%s/%s", dir, base);
-  return path;
+/* What all models of a command share. */
+typedef struct operation {
+  const surgery *j;
+  surg_context *ctx;
+  const surg_pipeline *p;
+} operation;
+
+/* Processes one model. Returns an exit code, or FLEET_UNCHANGED. */
+static int operate_one(void *user, const fleet_model *m) {
+  const operation *x = user;
+  bool undone = false, changed = false;
+  surg_context_clear_error(x->ctx);
+  const surg_status s = operate(x->j, x->ctx, x->p, m->in, m->out, &undone, &changed);
+  if (s != SURG_OK) return cli_exit_code(s);
+  return undone ? EXIT_MODEL : changed ? EXIT_DONE : FLEET_UNCHANGED;
 }
 
-static int operate_all(const surgery *j, surg_context *ctx, const surg_pipeline *p, char **in,
-                       int n, const char *out) {
-  int code = EXIT_DONE;
-  for (int i = 0; i < n; i++) {
-    char *made = j->out_dir ? path_in(j->out_dir, in[i]) : NULL;
-    if (j->out_dir && !made) return cli_no_memory();
-    const char *to = made ? made : j->in_place ? in[i] : out;
-    surg_context_clear_error(ctx);
-    cli_limit_time(&j->common);
-    bool undone = false;
-    int c = cli_exit_code(operate(j, ctx, p, in[i], to, &undone));
-    if (c == EXIT_DONE && undone) c = EXIT_MODEL;
-    if (c > code) code = c;
-    free(made);
+/* Gives each model its output, unless it has one in --out-dir. */
+static int set_outputs(const surgery *j, const char *out, fleet_list *list) {
+  for (size_t i = 0; i < list->n && !j->out_dir; i++) {
+    const char *to = j->in_place ? list->items[i].in : out;
+    if (to && !(list->items[i].out = strdup(to))) return cli_no_memory();
   }
-  return code;
+  return fleet_distinct(list);
 }
 
-static int by_base_name(const void *a, const void *b) {
-  return strcmp(cli_base_name(*(const char *const *)a), cli_base_name(*(const char *const *)b));
-}
-
-/* Checks that no two inputs have the same file name: they would overwrite each other in
- * --out-dir. */
-static int check_out_dir(const char *dir, char **args, int n) {
-  if (cli_need_folder(dir, "--out-dir", true) != EXIT_DONE) return EXIT_IO;
-  const char **sorted = calloc((size_t)n, sizeof *sorted);
-  if (!sorted) return cli_no_memory();
-  memcpy(sorted, args, (size_t)n * sizeof *sorted);
-  qsort(sorted, (size_t)n, sizeof *sorted, by_base_name);
-  int code = EXIT_DONE;
-  for (int i = 1; i < n && code == EXIT_DONE; i++) {
-    if (by_base_name(&sorted[i - 1], &sorted[i]) != 0) continue;
-    char *name = cli_escaped(cli_base_name(sorted[i]), 120);
-    code = cli_usage("two models would be written to one file of --out-dir: %s", name ? name : "");
-    free(name);
-  }
-  free(sorted);
-  return code;
+/* Processes the models that the arguments name. `out`: the output of a single one, or NULL. */
+static int operate_all(operation *x, char **in, int n, const char *out) {
+  const surgery *j = x->j;
+  const fleet f = {.common = &j->common,
+                   .good = "changed",
+                   .bad = "invalid or not done",
+                   .writes = j->out_dir && !j->run.dry_run,
+                   .work = operate_one,
+                   .user = x};
+  fleet_list list;
+  int code = fleet_find(in, n, j->out_dir, &list);
+  if (code == EXIT_DONE) code = set_outputs(j, out, &list);
+  if (code == EXIT_DONE)
+    code = fleet_is_many(&j->common, in, n) ? fleet_run(&f, &list) : operate_one(x, &list.items[0]);
+  fleet_free(&list);
+  return code == FLEET_UNCHANGED ? EXIT_DONE : code;
 }
 
 /* Checks the arguments of -i and --out-dir, which write each IN to an OUT of its own. */
@@ -198,11 +196,28 @@ static int arrange_many(const surgery *j, char **args, int n) {
     return cli_usage(j->in_place ? "standard input cannot be written in place"
                                  : "standard input has no name for --out-dir");
   }
-  return j->out_dir && !j->run.dry_run ? check_out_dir(j->out_dir, args, n) : EXIT_DONE;
+  if ((j->run.log_path || j->run.map_path) && fleet_is_many(&j->common, args, n))
+    return cli_usage("--log and --map describe one model: `onnxsurg IN OUT`");
+  if (!j->out_dir || j->run.dry_run) return EXIT_DONE;
+  return cli_need_folder(j->out_dir, "--out-dir", true);
+}
+
+/* Reads an output that is a folder as --out-dir: after -o, and the last argument if the model
+ * before it is a folder. Returns the number of arguments that are models. */
+static int take_folder(surgery *j, char **args, int n) {
+  if (j->in_place || j->out_dir) return n;
+  if (j->outputs.n == 1 && fleet_is_folder(j->outputs.items[0])) {
+    j->out_dir = j->outputs.items[0];
+    j->outputs.n = 0;
+  } else if (!j->outputs.n && n == 2 && fleet_is_folder(args[0])) {
+    j->out_dir = args[--n];
+  }
+  return n;
 }
 
 /* Determines the inputs and the output, or reports why the arguments are invalid. */
-static int arrange(const surgery *j, char **args, int n, int *inputs, const char **out) {
+static int arrange(surgery *j, char **args, int n, int *inputs, const char **out) {
+  n = take_folder(j, args, n);
   bool many = j->in_place || j->out_dir;
   *out = j->outputs.n ? j->outputs.items[0] : NULL;
   *inputs = n;
@@ -217,6 +232,7 @@ static int arrange(const surgery *j, char **args, int n, int *inputs, const char
     *out = args[1];
   }
   if (j->run.dry_run) return EXIT_DONE;
+  if (fleet_is_folder(args[0])) return cli_usage("a folder of models needs -i or --out-dir");
   if (!*out && n == 1) {
     fprintf(stderr, "onnxsurg: error: no output given: `onnxsurg IN OUT`, or -i to change ");
     cli_put(stderr, args[0]);
@@ -300,8 +316,9 @@ static int run_job(surgery *j, char **args, int n) {
   j->run.n_keep = j->keep.n;
   code = take_assumptions(j);
   if (code != EXIT_DONE) return code;
-  if (j->run.certificate_path && (inputs != 1 || j->in_place || !out || j->run.dry_run ||
-                                  strcmp(args[0], "-") == 0 || strcmp(out, "-") == 0))
+  if (j->run.certificate_path &&
+      (fleet_is_many(&j->common, args, inputs) || j->in_place || !out || j->run.dry_run ||
+       strcmp(args[0], "-") == 0 || strcmp(out, "-") == 0))
     return cli_usage("--certificate needs one input file and another output file");
   j->run.ranges = j->ranges.items;
   j->run.n_ranges = j->ranges.n;
@@ -324,8 +341,11 @@ static int run_job(surgery *j, char **args, int n) {
   }
   if (code == EXIT_DONE) code = add_sizes(j, ctx);
   if (code == EXIT_DONE) code = prepare(j, ctx, &p);
-  if (code == EXIT_DONE)
-    code = j->print_pipeline ? print_pipeline(ctx, p) : operate_all(j, ctx, p, args, inputs, out);
+  operation x = {j, ctx, p};
+  if (code == EXIT_DONE && j->print_pipeline)
+    code = print_pipeline(ctx, p);
+  else if (code == EXIT_DONE)
+    code = operate_all(&x, args, inputs, out);
   surg_pipeline_free(p);
   surg_context_free(ctx);
   return cli_flush(code);

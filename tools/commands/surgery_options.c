@@ -82,6 +82,7 @@ const struct option surgery_table[] = {
     {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
     {"record", no_argument, NULL, OPT_RECORD},
     {"version", no_argument, NULL, OPT_VERSION},
+    CLI_JOBS_OPTION,
     CLI_COMMON_OPTIONS,
     {0}};
 
@@ -105,8 +106,10 @@ static const char help[] =
     "  --pass-file FILE        read the pipeline from a file; # starts a comment\n"
     "  --print-pipeline        print the pipeline with presets expanded, and exit\n"
     "  -i, --in-place          overwrite each IN\n"
-    "  -o, --output OUT        the output file\n"
-    "  --out-dir DIR           write each output to DIR, under the name of its input\n"
+    "  -o, --output OUT        the output file, or an existing folder as --out-dir\n"
+    "  --out-dir DIR           write each output to DIR, under the name of its input;\n"
+    "                          an IN may be a folder: all .onnx files in and below it\n"
+    "  --jobs N                process N models at a time (1; 0: one per processor)\n"
     "  --dry-run               do everything except writing\n"
     "  --plugin FILE           load passes from a shared object\n"
     "  --isolate-plugins       run each pass of a plugin in a child process\n"
@@ -148,7 +151,8 @@ static const char help[] =
     "\n"
     "  --summary, --quiet      always or never print a summary of the changes\n"
     "                          (default: on a terminal)\n"
-    "  --json                  print a report as JSON on standard output\n"
+    "  --json                  print a report as JSON on standard output; of several\n"
+    "                          models, one per line\n"
     "  --stats, --time-passes  print what each pass changed, and its time\n"
     "  --check[=N]             run the model before and after on generated inputs (N\n"
     "                          seeds); if outputs differ, write nothing and name the\n"

@@ -216,9 +216,7 @@ static void print_json(const surgery *s, surg_context *ctx, const outcome *o) {
   json_object_set_new(j, "interface", interface_json(o));
   if (o->growth.nodes) json_object_set_new(j, "growth", json_growth(&o->growth));
   if (o->check) json_object_set_new(j, "check", json_proof(&o->run));
-  json_dumpf(j, stdout, JSON_INDENT(2));
-  putchar('\n');
-  json_decref(j);
+  cli_print_json(j);
 }
 
 bool surgery_tells(const surgery *j) {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/os.h"
+#include "fleet.h"
 #include "run_cli.h"
 
 #define SEEDS 2
@@ -10,6 +12,7 @@
 static const char help[] =
     "usage: onnxsurg verify A B [options]\n"
     "       onnxsurg verify --engine builtin --engine ort A [options]\n"
+    "       onnxsurg verify FOLDER FOLDER    (models of the same path in both)\n"
     "Runs both models on the same inputs, random and adversarial (NaN, infinities,\n"
     "signed zeros), with symbolic dimensions of 2, of 3 and of mixed sizes, and\n"
     "compares the outputs by name, else by position. With two engines and one model,\n"
@@ -32,7 +35,7 @@ static const char help[] =
     "  --ulp N             tolerance in units in the last place\n"
     "  --ties              indices of ArgMax, ArgMin and TopK may differ if they\n"
     "                      point at equal elements\n" CLI_ENGINE_HELP CLI_BUDGET_HELP(
-        "2^20") "  --json              print JSON\n";
+        "2^20") "  --json              print JSON; of folders, one line per model\n" CLI_JOBS_HELP;
 
 typedef struct job {
   cli_common common;
@@ -270,12 +273,60 @@ static int check_options(job *j, int models) {
   return EXIT_DONE;
 }
 
+/* --- folders --- */
+
+static int verify_one(void *user, const fleet_model *m) {
+  job *j = user;
+  surg__stat st;
+  if (surg__os_stat(m->out, &st) != 0) {
+    cli_put(stderr, m->in);
+    fprintf(stderr, ": error: no counterpart ");
+    cli_put(stderr, m->out);
+    fputc('\n', stderr);
+    return EXIT_IO;
+  }
+  if (!j->common.json) {
+    cli_put(stdout, m->in);
+    fputc('\n', stdout);
+  }
+  const int code = verify(j, m->in, m->out);
+  j->engines[0] = j->engines[1] = NULL;
+  j->m[0] = j->m[1] = NULL;
+  j->parts[0] = j->parts[1] = NULL;
+  j->inputs = NULL;
+  return code;
+}
+
+/* Compares the models in folder a with those of the same path in folder b. */
+static int verify_folders(job *j, char *a, char *b) {
+  const fleet f = {
+      .common = &j->common, .good = "equal", .bad = "different", .work = verify_one, .user = j};
+  fleet_list list = {0}, back = {0};
+  int code = cli_need_folder(b, NULL, false);
+  if (code == EXIT_DONE) code = fleet_find(&a, 1, b, &list);
+  if (code == EXIT_DONE) code = fleet_find(&b, 1, a, &back);
+  for (size_t i = 0; code == EXIT_DONE && i < back.n; i++) {
+    surg__stat st;
+    if (surg__os_stat(back.items[i].out, &st) == 0) continue;
+    cli_put(stderr, back.items[i].in);
+    fprintf(stderr, ": error: no counterpart ");
+    cli_put(stderr, back.items[i].out);
+    fputc('\n', stderr);
+    list.code = cli_worse(list.code, EXIT_IO);
+  }
+  if (code == EXIT_DONE) code = fleet_run(&f, &list);
+  fleet_free(&list);
+  fleet_free(&back);
+  return code;
+}
+
 int cmd_verify(int argc, char **argv) {
   static const struct option options[] = {{"runs", required_argument, NULL, OPT_RUNS},
                                           {"layers", no_argument, NULL, OPT_LAYERS},
                                           {"ties", no_argument, NULL, OPT_TIES},
                                           {"log", required_argument, NULL, OPT_LOG},
                                           CLI_RUN_OPTIONS,
+                                          CLI_JOBS_OPTION,
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   job j = {.o = {.size = sizeof j.o, .runs = SEEDS}};
@@ -285,7 +336,10 @@ int cmd_verify(int argc, char **argv) {
   const cli_command command = {options, NULL, help, take, &j, &j.common};
   bool go = cli_options(argc, argv, &command, &code);
   if (go) code = check_options(&j, argc - optind);
-  if (go && code == EXIT_DONE) code = verify(&j, argv[optind], argv[argc - 1]);
+  if (go && code == EXIT_DONE)
+    code = argc - optind == 2 && fleet_is_folder(argv[optind])
+               ? verify_folders(&j, argv[optind], argv[optind + 1])
+               : verify(&j, argv[optind], argv[argc - 1]);
   cli_run_free(&j.how);
   return cli_flush(code);
 }

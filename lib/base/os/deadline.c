@@ -77,6 +77,10 @@ static bool start(void) {
 bool surg__os_deadline(uint64_t ns, void (*late)(void)) {
   if (!ns) surg__os_deadline_commit();
   if (!ns) return true;
+  if (owner && owner != getpid()) { /* in a copy, where the thread may have had the lock */
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    owner = 0;
+  }
   if (!owner && !start()) return false;
   pthread_mutex_lock(&lock);
   clock_gettime(CLOCK_MONOTONIC, &limit);
