@@ -301,7 +301,7 @@ static void total(const crew *w) {
 
 static bool wants_total(const crew *w) {
   const cli_common *c = w->f->common;
-  if (c->quiet) return false;
+  if (c->quiet || !w->list->n) return false;
   return w->list->folders || c->jobs || c->summary || w->shown < w->list->n ||
          surg__os_is_terminal(fileno(stderr));
 }

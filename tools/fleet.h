@@ -19,6 +19,7 @@ typedef struct fleet_list {
   size_t n, room;
   size_t others; /* files in folders that are no models */
   bool folders;  /* a folder is among the arguments */
+  bool same;     /* a folder is that of the counterparts */
   int code;      /* worst exit code of what could not be listed */
 } fleet_list;
 
@@ -32,7 +33,8 @@ bool fleet_is_many(const cli_common *c, char **args, int n);
  * another exit code after printing an error; free the list in any case. */
 int fleet_find(char **args, int n, const char *to, fleet_list *list);
 void fleet_free(fleet_list *list);
-/* Fails with EXIT_USAGE, after printing an error, if two models have the same `out`. */
+/* Fails with EXIT_USAGE, after printing an error, if two models have the same `out`, or
+ * models are in the folder of the results. */
 int fleet_distinct(const fleet_list *list);
 
 /* Returned by `work` for success in place of EXIT_DONE if the result equals the model. */

@@ -147,9 +147,11 @@ int fleet_find(char **args, int n, const char *to, fleet_list *list) {
     surg__stat st;
     const bool folder = surg__os_stat(args[i], &st) == 0 && st.directory;
     list->folders |= folder;
-    if (folder && s.skips && st.dev == s.skipped.dev && st.ino == s.skipped.ino)
-      code = cli_usage("the folder of the models is that of the results; -i changes models");
-    else if (folder)
+    if (folder && s.skips && st.dev == s.skipped.dev && st.ino == s.skipped.ino) {
+      list->same = true;
+      s.skips = false;
+    }
+    if (folder)
       code = take_folder(&s, args[i]);
     else
       code = add(&s, strdup(args[i]), (size_t)(cli_base_name(args[i]) - args[i]), false);
@@ -177,6 +179,7 @@ int fleet_distinct(const fleet_list *list) {
   size_t n = 0;
   int code = EXIT_DONE;
   if (list->n && !sorted) return cli_no_memory();
+  if (list->same) code = cli_usage("the folder of the models is that of the results");
   for (size_t i = 0; i < list->n; i++)
     if (list->items[i].out) sorted[n++] = list->items[i].out;
   if (n) qsort(sorted, n, sizeof *sorted, by_out);

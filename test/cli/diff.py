@@ -220,12 +220,26 @@ class Bisection(Case):
         r = self.run_tool('bisect', str(EXAMPLE))
         self.assertEqual((r.returncode, r.stdout), (1, b'the result of the whole pipeline passes the test\n'))
 
+    def test_importer(self):
+        """The rewrite after which an importer rejects the model, and its message is not needed."""
+        self.write('imp.py', b'import sys\n'
+                   b'if b"debug_sum" not in open(sys.argv[1], "rb").read():\n'
+                   b'    sys.exit("no debug_sum")\n')
+        args = ['--import', "'%s' imp.py {}" % sys.executable, '--pass', 'fold,prune', str(EXAMPLE)]
+        r = self.run_tool('bisect', '--json', '--before', 'b.onnx', '--after', 'a.onnx', *args)
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertEqual(json.loads(r.stdout)['bisect']['pass'], 'prune')
+        self.assertIn(b'debug_sum', self.read('b.onnx'))
+        self.assertNotIn(b'debug_sum', self.read('a.onnx'))
+        self.write('imp.py', b'import sys; sys.exit("never")\n')
+        r = self.run_tool('bisect', *args)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn(b'fails before the first rewrite', r.stderr)
+
     def test_fails_before(self):
         r = self.run_tool('bisect', '--test', 'false', str(EXAMPLE))
         self.assertEqual(r.returncode, 1)
         self.assertIn(b'the test fails before the first rewrite, too', r.stderr)
-
-
 
 
 if __name__ == '__main__':

@@ -94,6 +94,7 @@ class Silent(Case):
         lines = self.ok('info', '--json', '--top', '1', two, 'in.onnx').decode().splitlines()
         found = [json.loads(line) for line in lines]
         self.assertEqual([f['file'] for f in found], [two, 'in.onnx'])
+        self.assertEqual([f.pop('exit') for f in found], [0, 0])
         self.assertEqual(found[0], json.loads(self.ok('info', '--json', '--top', '1', two)))
         self.assertEqual(found[1], json.loads(self.ok('info', '--json', '--top', '1', 'in.onnx')))
 

@@ -304,7 +304,7 @@ static int verify_folders(job *j, char *a, char *b) {
   fleet_list list = {0}, back = {0};
   int code = cli_need_folder(b, NULL, false);
   if (code == EXIT_DONE) code = fleet_find(&a, 1, b, &list);
-  if (code == EXIT_DONE) code = fleet_find(&b, 1, a, &back);
+  if (code == EXIT_DONE && list.n) code = fleet_find(&b, 1, a, &back);
   for (size_t i = 0; code == EXIT_DONE && i < back.n; i++) {
     surg__stat st;
     if (surg__os_stat(back.items[i].out, &st) == 0) continue;
