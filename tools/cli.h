@@ -316,6 +316,7 @@ int cmd_edit(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_find(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_merge(int argc, char **argv);
 int cmd_isolate(int argc, char **argv);
 int cmd_nodes(int argc, char **argv);

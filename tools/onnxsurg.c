@@ -14,6 +14,7 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
     /* clang-format off */
+    {"attach", cmd_attach},
     {"bisect", cmd_bisect},
     {"cat", cmd_cat},
     {"check", cmd_check},

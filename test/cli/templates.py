@@ -78,6 +78,50 @@ class Templates(Case):
                              (2 if options else 1))
             self.ok('verify', 'p.onnx', 'f.onnx')
 
+    def test_attach(self):
+        """Names of both models are the same; the template has another opset."""
+        clash = MODEL.replace(b'image)', b'x)').replace(b'(image,', b'(x,').replace(b'image', b'x')
+        clash = clash.replace(b'bias', b'mean').replace(b'(c)', b'(centered)').replace(
+            b'c = Conv', b'centered = Conv').replace(b': 13]', b': 17]')
+        self.write('clash.onnxtxt', clash)
+        numbers = {'mean': '{0.5, 0.25, 0.125}', 'std': '{2, 4, 8}'}
+        sets = sum((['--set', '%s=%s' % n] for n in numbers.items()), [])
+        self.ok('attach', 'normalize', '--templates', str(FOLDER), '--before', 'x', *sets,
+                'clash.onnxtxt', 'o.onnx')
+        self.ok('check', 'o.onnx')
+        head = self.ok('cat', 'o.onnx').split(b'>')[0]
+        self.assertIn(b'opset_import: ["" : 17]', head)
+        self.assertNotIn(b'producer', head)
+        info = self.info('o.onnx')
+        self.assertEqual([i['name'] for i in info['inputs']], ['x'])
+        self.assertEqual([o['name'] for o in info['outputs']], ['scores'])
+        self.ok('normalize', '--mean', '0.5,0.25,0.125', '--std', '2,4,8', '--fold',
+                'clash.onnxtxt', 'n.onnx')
+        self.ok('verify', 'o.onnx', 'n.onnx')
+
+    def test_attach_after(self):
+        self.ok('attach', str(FOLDER / 'softmax.onnxtxt'), '--after', 'scores', 'm.onnxtxt',
+                'o.onnx')
+        self.assertEqual([o['name'] for o in self.info('o.onnx')['outputs']], ['probabilities'])
+        self.ok('attach', str(FOLDER / 'top-k.onnxtxt'), '--after', 'scores', '--keep-outputs',
+                '--set', 'k=2', 'm.onnxtxt', 'k.onnx')
+        self.assertEqual([o['name'] for o in self.info('k.onnx')['outputs']],
+                         ['scores', 'top_scores', 'top_labels'])
+        self.ok('attach', str(FOLDER / 'softmax.onnxtxt'), '--after', 'top_scores', 'k.onnx',
+                'l.onnx')
+        self.ok('run', 'l.onnx')
+
+    def test_attach_errors(self):
+        path = str(FOLDER / 'top-k.onnxtxt')
+        for options, text in (
+                ([path, '--before', 'image'], 'name one of the outputs of the template'),
+                ([path, '--before', 'image', '--use', 'k9'], 'the template has no such output'),
+                ([path, '--before', 'scores'], 'it is no input'),
+                ([path, '--after', 'nothing'], 'the model has no value nothing'),
+                ([path], 'expects --before INPUT or --after VALUE'),
+                (['top-q', '--after', 'scores', '--templates', str(FOLDER)], 'no template top-q')):
+            self.bad(2, text, 'attach', *options, 'm.onnxtxt', 'o.onnx')
+
     def test_parameters(self):
         path = str(FOLDER / 'normalize.onnxtxt')
         self.ok('set', '--value', 'mean', '--data', '{0, 0, 0}', path, 'a.onnx')

@@ -66,7 +66,7 @@ TASKS = (
 )
 
 COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'view', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
-            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'diff', 'patch', 'bisect', 'merge', 'data', 'edit', 'weights', 'strip', 'restore')
+            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'diff', 'patch', 'bisect', 'merge', 'attach', 'data', 'edit', 'weights', 'strip', 'restore')
 
 
 def help_of(tool, *args):

@@ -92,7 +92,7 @@ static const char help[] =
     "       onnxsurg [--pass PIPELINE] --out-dir DIR IN...\n"
     "       onnxsurg check|repair|doctor|explain|info|nodes|find|cat|ops|passes|rules\n"
     "       onnxsurg run|verify|targets|probe|profile|isolate|reduce|bisect\n"
-    "       onnxsurg edit|merge|split|data|weights|strip|restore\n"
+    "       onnxsurg edit|attach|merge|split|data|weights|strip|restore\n"
     "       onnxsurg diff|patch|view   (each has --help)\n"
     "       onnxsurg mend IN OUT      (repair an invalid model)\n"
     "       onnxsurg PASS ... IN OUT  (one pass; `onnxsurg PASS --help`)\n"

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `onnxsurg attach TEMPLATE IN OUT`: joins a small model with one of its inputs or outputs. */
+#include <onnxsurg/run.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/os/os.h"
+#include "cli.h"
+
+static const char help[] =
+    "usage: onnxsurg attach TEMPLATE --before INPUT [OPTION]... IN OUT\n"
+    "       onnxsurg attach TEMPLATE --after VALUE [OPTION]... IN OUT\n"
+    "Joins another model, such as one of templates/, with an input or output of IN.\n"
+    "TEMPLATE is a file, or the name of a file NAME.onnxtxt or NAME.onnx in a folder\n"
+    "of templates. It is converted to the opset of IN; its names are changed where IN\n"
+    "uses them.\n"
+    "\n"
+    "  --before INPUT     an output of the template replaces this input; the only\n"
+    "                     input of the template gets its name\n"
+    "  --after VALUE      an input of the template reads this value, which is no\n"
+    "                     output any more\n"
+    "  --use NAME         the output or input of the template (default: the only one)\n"
+    "  --set NAME=DATA    set a weight of the template: mean='{0.5, 0.5, 0.5}'\n"
+    "                     (repeatable)\n"
+    "  --keep-outputs     VALUE remains an output\n"
+    "  --templates DIR    folder of templates (default: $ONNXSURG_TEMPLATES)\n";
+
+#define SUFFIXES 1000u /* most names that are tried for one value */
+
+enum { OPT_BEFORE = OPT_OWN, OPT_AFTER, OPT_USE, OPT_SET, OPT_KEEP_OUTPUTS, OPT_TEMPLATES };
+
+static const struct option options[] = {{"before", required_argument, NULL, OPT_BEFORE},
+                                        {"after", required_argument, NULL, OPT_AFTER},
+                                        {"use", required_argument, NULL, OPT_USE},
+                                        {"set", required_argument, NULL, OPT_SET},
+                                        {"keep-outputs", no_argument, NULL, OPT_KEEP_OUTPUTS},
+                                        {"templates", required_argument, NULL, OPT_TEMPLATES},
+                                        CLI_COMMON_OPTIONS,
+                                        {0}};
+
+typedef struct attaching {
+  cli_common common;
+  const char *before, *after, *use, *folder;
+  bool keep_outputs;
+  cli_words set;
+  surg_model *m, *t; /* the model and the template */
+} attaching;
+
+static int take(void *user, int o, char *arg) {
+  attaching *a = user;
+  switch (o) {
+    case OPT_BEFORE:
+      a->before = arg;
+      return EXIT_DONE;
+    case OPT_AFTER:
+      a->after = arg;
+      return EXIT_DONE;
+    case OPT_USE:
+      a->use = arg;
+      return EXIT_DONE;
+    case OPT_SET:
+      return strchr(arg, '=') ? cli_words_take(&a->set, arg) : cli_usage("--set expects NAME=DATA");
+    case OPT_KEEP_OUTPUTS:
+      a->keep_outputs = true;
+      return EXIT_DONE;
+    default: /* OPT_TEMPLATES */
+      a->folder = arg;
+      return EXIT_DONE;
+  }
+}
+
+/* --- the template --- */
+
+static bool is_file(const char *path) {
+  surg__stat st;
+  return surg__os_stat(path, &st) == 0 && !st.directory;
+}
+
+/* Loads the template: a file, or a name in the folder of templates. */
+static int load_template(attaching *a, surg_context *ctx, const char *name) {
+  static const char *const endings[] = {".onnxtxt", ".onnx"};
+  const char *folder = a->folder ? a->folder : getenv("ONNXSURG_TEMPLATES");
+  cli_text path = {0};
+  cli_text_puts(&path, name);
+  bool found = is_file(name) || !folder || strchr(name, '/');
+  for (size_t i = 0; i < 2 && !found; i++) {
+    cli_text_free(&path);
+    path = (cli_text){0};
+    cli_text_printf(&path, "%s/%s%s", folder, name, endings[i]);
+    found = !path.failed && is_file(cli_text_of(&path));
+  }
+  int code = path.failed ? cli_no_memory() : EXIT_DONE;
+  if (code == EXIT_DONE && !found)
+    code = cli_usage("there is no file %s and no template %s in %s", name, name, folder);
+  if (code == EXIT_DONE) code = cli_exit_code(cli_load(ctx, &a->common, cli_text_of(&path), &a->t));
+  cli_text_free(&path);
+  return code;
+}
+
+/* Sets the weights of --set and converts the template to the opset of the model. */
+static int prepare(attaching *a, surg_context *ctx) {
+  cli_text line = {0};
+  const int64_t opset = surg_model_opset(a->m, "");
+  surg_status s = SURG_OK;
+  for (size_t i = 0; i < a->set.n && s == SURG_OK; i++) {
+    char *name = strdup(a->set.items[i]), *equal = name ? strchr(name, '=') : NULL;
+    char *value = NULL, *data = NULL;
+    if (equal) *equal = 0;
+    s = equal ? surg_pipeline_word(ctx, name, &value) : SURG_ENOMEM;
+    if (s == SURG_OK) s = surg_pipeline_word(ctx, equal + 1, &data);
+    if (s == SURG_OK) cli_text_printf(&line, "set{value=%s,data=%s},", value, data);
+    surg_context_free_bytes(ctx, value);
+    surg_context_free_bytes(ctx, data);
+    free(name);
+  }
+  /* The result keeps the IR version of the model where the template permits it. */
+  const int64_t ir = surg_model_ir_version(a->m);
+  if (s == SURG_OK && ir >= 4 && surg_model_ir_floor(a->t, NULL, NULL, 0) <= ir)
+    s = surg_model_set_ir_version(a->t, ir);
+  const bool moves = opset && surg_model_opset(a->t, "") && surg_model_opset(a->t, "") != opset;
+  if (moves) cli_text_printf(&line, "opset{to=%lld},", (long long)opset);
+  cli_text_puts(&line, "toposort");
+  if (line.failed) s = SURG_ENOMEM;
+  if (s == SURG_OK) s = surg_run(&a->t, cli_text_of(&line), NULL, NULL);
+  cli_text_free(&line);
+  return s == SURG_ENOMEM ? cli_no_memory() : cli_exit_code(s);
+}
+
+/* --- names --- */
+
+/* The value of the template that is connected; *only (may be NULL) receives its only input that a
+ * caller must give. NULL after an error. */
+static surg_value *connected(const attaching *a, surg_value **only) {
+  const surg_graph *g = surg_model_graph(a->t);
+  surg_value *found = NULL, *input = NULL;
+  size_t n = 0, inputs = 0;
+  for (size_t i = 0; i < surg_graph_input_count(g); i++)
+    if (!surg_value_is_initializer(surg_graph_input(g, i)) && ++inputs)
+      input = surg_graph_input(g, i);
+  const size_t count = a->before ? surg_graph_output_count(g) : surg_graph_input_count(g);
+  for (size_t i = 0; i < count; i++) {
+    surg_value *v = a->before ? surg_graph_output(g, i) : surg_graph_input(g, i);
+    if (a->use ? strcmp(surg_value_name(v), a->use) != 0 : surg_value_is_initializer(v)) continue;
+    found = v;
+    n++;
+  }
+  *only = inputs == 1 ? input : NULL;
+  if (n != 1)
+    cli_usage(a->use ? "--use %s: the template has no such %s"
+                     : "--use: name one%s of the %ss of the template",
+              a->use ? a->use : "", a->before ? "output" : "input");
+  return n == 1 ? found : NULL;
+}
+
+static bool is_free(const attaching *a, const char *name) {
+  const surg_graph *m = surg_model_graph(a->m), *t = surg_model_graph(a->t);
+  return !surg_graph_find_value(m, name) && !surg_graph_find_value(t, name);
+}
+
+/* Renames values of the template whose names the model has. */
+static surg_status resolve(attaching *a) {
+  surg_graph *t = surg_model_graph(a->t);
+  const surg_graph *m = surg_model_graph(a->m);
+  surg_status s = SURG_OK;
+  for (surg_value *v = surg_graph_next_value(t, NULL); v && s == SURG_OK;
+       v = surg_graph_next_value(t, v)) {
+    if (!*surg_value_name(v) || !surg_graph_find_value(m, surg_value_name(v))) continue;
+    char *stem = strdup(surg_value_name(v));
+    if (!stem) return SURG_ENOMEM;
+    for (size_t i = 1; i <= SUFFIXES; i++) {
+      cli_text name = {0};
+      cli_text_printf(&name, "%s_%zu", stem, i);
+      s = name.failed ? SURG_ENOMEM : SURG_EUNSUPPORTED;
+      if (s != SURG_ENOMEM && is_free(a, cli_text_of(&name)))
+        s = surg_value_rename(v, cli_text_of(&name));
+      cli_text_free(&name);
+      if (s != SURG_EUNSUPPORTED) break;
+    }
+    free(stem);
+  }
+  return s;
+}
+
+/* --- the command --- */
+
+/* Gives the template a text of the model; an absent one stays absent. */
+static surg_status copy_text(attaching *a, surg_model_field field) {
+  const char *text = surg_model_text(a->m, field), *now = surg_model_text(a->t, field);
+  if (strcmp(text, now) == 0) return SURG_OK;
+  return surg_model_set_text(a->t, field, *text ? text : NULL);
+}
+
+/* Joins the template before the input: the result has the name and the texts of the model. */
+static surg_status join_before(attaching *a, const char *output) {
+  static const surg_model_field fields[] = {SURG_MODEL_DOC, SURG_MODEL_PRODUCER,
+                                            SURG_MODEL_PRODUCER_VERSION, SURG_MODEL_DOMAIN};
+  const surg_merge_options how = {.size = sizeof how, .from = &output, .to = &a->before, .n = 1};
+  surg_status s = surg_model_require_weights(a->m, "attach");
+  if (s == SURG_OK) s = surg_model_merge(a->t, a->m, &how);
+  if (s == SURG_OK)
+    s = surg_graph_set_name(surg_model_graph(a->t), surg_graph_name(surg_model_graph(a->m)));
+  for (size_t i = 0; s == SURG_OK && i < sizeof fields / sizeof *fields; i++)
+    s = copy_text(a, fields[i]);
+  if (s == SURG_OK && surg_model_version(a->m) != surg_model_version(a->t))
+    s = surg_model_set_version(a->t, surg_model_version(a->m));
+  surg_model *joined = a->t;
+  a->t = a->m;
+  a->m = joined;
+  return s;
+}
+
+static int join(attaching *a) {
+  surg_value *only, *v = connected(a, &only);
+  if (!v) return EXIT_USAGE;
+  surg_status s = resolve(a);
+  /* The interface of the result has the name that callers know. */
+  if (s == SURG_OK && a->before && only && only != v && surg_value_can_rename(only, a->before))
+    s = surg_value_rename(only, a->before);
+  char *name = s == SURG_OK ? strdup(surg_value_name(v)) : NULL;
+  if (s == SURG_OK && !name) s = SURG_ENOMEM;
+  const char *to = name;
+  const surg_merge_options how = {
+      .size = sizeof how, .from = &a->after, .to = &to, .n = 1, .keep_outputs = a->keep_outputs};
+  if (s == SURG_OK) s = surg_model_infer(a->before ? a->t : a->m);
+  if (s == SURG_OK) s = a->before ? join_before(a, name) : surg_model_merge(a->m, a->t, &how);
+  free(name);
+  return s == SURG_ENOMEM ? cli_no_memory() : cli_exit_code(s);
+}
+
+/* Whether the model has the input or value of the options. */
+static int check_place(const attaching *a) {
+  const char *name = a->before ? a->before : a->after;
+  const surg_value *v = surg_graph_find_value(surg_model_graph(a->m), name);
+  if (!v) return cli_usage("the model has no value %s", name);
+  if (a->before && !surg_value_is_input(v)) return cli_usage("--before %s: it is no input", name);
+  return EXIT_DONE;
+}
+
+static int run(attaching *a, surg_context *ctx, char **args) {
+  const surg_save_options save = {.size = sizeof save};
+  surg_status s = SURG_OK;
+  int code = load_template(a, ctx, args[0]);
+  if (code == EXIT_DONE) code = cli_exit_code(cli_load(ctx, &a->common, args[1], &a->m));
+  if (code == EXIT_DONE) code = check_place(a);
+  if (code == EXIT_DONE) code = prepare(a, ctx);
+  if (code == EXIT_DONE) code = join(a);
+  if (code == EXIT_DONE) {
+    s = surg_model_verify(a->m);
+    if (s == SURG_OK) s = surg_model_save(a->m, args[2], &save);
+    code = cli_exit_code(s);
+  }
+  surg_model_free(a->m);
+  surg_model_free(a->t);
+  return code;
+}
+
+int cmd_attach(int argc, char **argv) {
+  attaching a = {0};
+  int code;
+  const cli_command command = {options, NULL, help, take, &a, &a.common};
+  if (cli_options(argc, argv, &command, &code)) {
+    if (argc - optind != 3)
+      code = cli_usage("attach expects a template, an input file and an output file");
+    else if (!a.before == !a.after)
+      code = cli_usage("attach expects --before INPUT or --after VALUE");
+    else
+      code = cli_check_folder(argv[optind + 2]);
+    surg_context *ctx = code == EXIT_DONE ? cli_context(&a.common) : NULL;
+    if (code == EXIT_DONE) code = ctx ? run(&a, ctx, argv + optind) : EXIT_LIMIT;
+    surg_context_free(ctx);
+  }
+  free(a.set.items);
+  return cli_flush(code);
+}
