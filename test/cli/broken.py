@@ -59,7 +59,7 @@ ARGUMENTS = {
     'verify': ['MODEL', 'MODEL'], 'targets': ['onnxruntime-1.10'], 'probe': ['--help'],
     'profile': ['MODEL'], 'isolate': ['--node', 'y', 'MODEL', 'OUT'],
     'reduce': ['--test', 'false', 'MODEL', 'OUT'], 'merge': ['MODEL', 'MODEL', '-o', 'OUT'],
-    'mend': ['MODEL', 'OUT'], 'data': ['MODEL', 'OUT'],
+    'attach': ['MODEL', '--before', 'x', 'MODEL', 'OUT'], 'mend': ['MODEL', 'OUT'], 'data': ['MODEL', 'OUT'],
     'split': ['--parts', '2', '--overwrite', '-o', 'out', 'MODEL'],
     'nodes': ['MODEL'], 'view': ['--svg', 'MODEL', '-o', '-'], 'find': ['--count', '/./', 'MODEL'],
     'diff': ['MODEL', 'MODEL'], 'patch': ['MODEL', 'no.patch', 'OUT'], 'bisect': ['MODEL'], 'edit': ['steps.txt', 'MODEL', 'OUT'],
@@ -69,7 +69,7 @@ ARGUMENTS = {
 PARTS = {'out-1.onnx', 'out-2.onnx', 'out.split.json'}  # of split
 SHOW = {'cat', 'info', 'nodes', 'view', 'find', 'diff'}           # exit 0 whatever the model is
 APART = {'passes', 'rules', 'targets', 'probe'}  # of no model
-COMPUTE = {'run', 'verify', 'isolate', 'merge'}
+COMPUTE = {'run', 'verify', 'isolate', 'merge', 'attach'}
 PROMISE = re.compile(r'takes it|already supported|(?<!un)\bsupported$|no problems|0 points|equal in|are equal')
 
 
