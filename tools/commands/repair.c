@@ -80,6 +80,7 @@ typedef struct repairing {
   judging how;
   repair_consent given; /* --allow */
   bool partial, dry_run, verify_each, no_fsync;
+  bool told;                 /* the result was printed */
   uint64_t check;            /* input sets of --check; 0: no check */
   cli_dims dims;             /* --dim, and what --input-shape fixes */
   cli_fixed fixed;           /* --input-shape */
@@ -346,6 +347,7 @@ static int mend_only(repairing *r) {
   if (s == SURG_OK && (json || !r->common.quiet)) s = surg_run_print(done, json, &text);
   if (text) fputs(text, json ? stdout : stderr);
   if (text && json) putchar('\n');
+  r->told = text != NULL;
   const surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
   if (s == SURG_OK && !r->dry_run) s = surg_model_save(m, r->out, &save);
   surg_context_free_bytes(r->ctx, text);
@@ -446,6 +448,7 @@ static int run(repairing *r) {
   if (s != SURG_OK) return cli_exit_code(quiet_tell(r->quiet, s));
   surg_repair_get(r->found, &result);
   tell(r, &result);
+  r->told = true;
   if (result.unsupported && !r->partial) tell_weights(r);
   const bool converted = !r->precision || result.then_done;
   if ((!result.unsupported && converted) || r->partial) code = apply(r, result.pipeline);
@@ -527,6 +530,7 @@ static int ask(repairing *r, surg_importer *im, const surg_messages *messages) {
   if (s != SURG_OK) return cli_exit_code(s);
   surg_until_get(u, &x);
   tell_until(r, u, &x);
+  r->told = true;
   int code = x.accepted || r->partial ? apply(r, x.pipeline) : EXIT_DONE;
   if (code == EXIT_DONE && !x.accepted) code = EXIT_MODEL;
   surg_until_free(u);
@@ -621,6 +625,16 @@ static int check_use(const repairing *r, int files) {
   return EXIT_DONE;
 }
 
+/* Prints the JSON of a repair that failed before it had a result. */
+static void tell_failure(const repairing *r, int code) {
+  const char *line = r->ctx ? surg_context_error(r->ctx) : NULL;
+  if (!line && r->quiet) line = surg_context_error(r->quiet);
+  json_t *all = json_pack("{s:i,s:s,s:i,s:o}", "schema", 1, "verdict", "unknown", "exit", code,
+                          "error", line ? cli_text_json(line) : json_null());
+  if (r->t) json_object_set_new(all, "target", json_string(surg_target_name(r->t)));
+  cli_print_json(all);
+}
+
 /* Repairs one model; `one` has the options. */
 static int repair(repairing one, const char *in, const char *out) {
   repairing *r = &one;
@@ -634,6 +648,7 @@ static int repair(repairing one, const char *in, const char *out) {
   r->quiet = r->ctx ? quiet_context(&r->common) : NULL;
   int code = r->quiet && surg_context_passes(r->ctx) ? take_shapes(r) : EXIT_LIMIT;
   if (code == EXIT_DONE) code = r->importer ? run_until(r) : r->target_name ? run(r) : mend_only(r);
+  if (code != EXIT_DONE && r->common.json && !r->told) tell_failure(r, code);
   surg_repair_free(r->found);
   cli_text_free(&r->then);
   surg_target_free(r->t);
