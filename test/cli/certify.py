@@ -96,6 +96,18 @@ class Certify(Case):
                     self.certify(data, *options)
                     self.assertIsNone(self.verdict())
 
+    def test_missing(self):
+        """Weights whose file is missing are stated without a digest."""
+        far = lambda name: w.tensor(name, w.FLOAT, [4], None, w.external('none.bin', 0, 16))
+        nodes = [w.node('LayerNormalization', ['x', 's', 'b'], ['y'])]
+        self.write('in.onnx', w.model(w.graph(nodes, [far('s'), far('b')],
+                                              [w.value('x', dims=(3, 4))],
+                                              [w.value('y', dims=(3, 4))])))
+        self.run_tool('--certificate', 'c.jsonl', '--opset', '11', 'in.onnx', 'out.onnx')
+        self.assertIn(b'"sha256":null', self.read('c.jsonl').replace(b' ', b''))
+        why = check.Report().verdict('c.jsonl', 'in.onnx', 'out.onnx')
+        self.assertIsNone(why)
+
     def test_program(self):
         self.certify(pooled())
         r = subprocess.run([sys.executable, str(ROOT / 'tools/certify'), '--strict', 'c.jsonl',
@@ -112,6 +124,8 @@ class Certify(Case):
     def test_usage(self):
         self.bad(2, 'needs one input file', '--certificate', 'c', '-i', 'in.onnx')
         self.bad(2, 'needs one input file', '--certificate', 'c', 'in.onnx', '-')
+        self.bad(2, 'in.onnxtxt` is text: ', '--certificate', 'c', 'in.onnxtxt', 'out.onnx')
+        self.bad(2, 'out.onnxtxt` is text: ', '--certificate', 'c', 'in.onnx', 'out.onnxtxt')
 
     def test_size(self):
         """The checker stays small enough to be read: lines that are not blank."""
