@@ -156,7 +156,7 @@ class Fleet(Case):
 
     def test_killed_process_ends_one_model(self):
         os.mkfifo('m/pipe')
-        p = subprocess.Popen([common.TOOL, 'check', '--summary', 'm/0.onnx', 'm/pipe', 'm/1.onnx'],
+        p = subprocess.Popen([common.TOOL, 'check', '--summary', 'm/pipe', 'm/0.onnx', 'm/1.onnx'],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         child = self.child_of(p, 'm/pipe')
         os.kill(child, signal.SIGKILL)
@@ -167,17 +167,17 @@ class Fleet(Case):
 
     def test_interruption_ends_all(self):
         os.mkfifo('m/pipe')
-        p = subprocess.Popen([common.TOOL, 'check', '--jobs', '2', 'm/0.onnx', 'm/pipe'] +
-                             ['m/1.onnx'], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        p = subprocess.Popen([common.TOOL, 'check', 'm/pipe', 'm/0.onnx', 'm/1.onnx'],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         child = self.child_of(p, 'm/pipe')
         p.send_signal(signal.SIGINT)
         err = p.communicate(timeout=30)[1]
         self.assertEqual(p.returncode, 4)
-        self.assertIn(b'2 not processed', err)
+        self.assertIn(b'3 not processed', err)
         self.assertFalse(os.path.exists('/proc/%d' % child))
 
     def child_of(self, p, name):
-        """The process that waits for a writer of the pipe: the last child that stays."""
+        """The process of the first model, which waits for a writer of the pipe."""
         if not os.path.exists('/proc/self/task/%d/children' % os.getpid()):
             self.skipTest('the system does not list children')
         last, since = None, time.time()
