@@ -272,6 +272,10 @@ static size_t repeated(const surg_type *b, const surg_type *y, size_t *first, si
 
 static bool repeats(const surg_type *b, const surg_type *y, surg__tspread how) {
   const size_t rank = surg_type_rank(y);
+  /* An axis of size 1 that is added in front of what is not constant is left out, so later nodes
+   * find another rank. */
+  if (how != SURG__S_ONCE && surg_type_rank(b) < rank && surg_type_dim(y, 0)->value == 1)
+    return false;
   size_t first = 0, last = 0;
   const size_t n = repeated(b, y, &first, &last);
   if (how != SURG__S_PLANES) return n == 0 || (n == 1 && (how == SURG__S_ONCE || first <= 1));
