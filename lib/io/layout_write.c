@@ -30,18 +30,37 @@ static surg_status is_there(const surg__layout *l, size_t i, const char *dir, bo
   return SURG_OK;
 }
 
-surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path) {
+surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path, bool *taken) {
   if (!surg__vec_reserve(l->ctx, &l->made, l->made.count + 1)) {
     surg__draft_drop(d);
     surg__free(l->ctx, path);
     return surg__oom(l->ctx, l->where);
   }
-  const surg_status r = surg__draft_publish(l->ctx, d, path, l->where);
-  if (r == SURG_OK)
+  const surg_status r = taken ? surg__draft_publish_new(l->ctx, d, path, l->where, taken)
+                              : surg__draft_publish(l->ctx, d, path, l->where);
+  if (r == SURG_OK && !(taken && *taken))
     l->made.items[l->made.count++] = path;
   else
     surg__free(l->ctx, path);
   return r;
+}
+
+/* Publishes the draft of a data file under a name that is free, or drops it where a file of equal
+ * bytes is there. *taken: another process took the name meanwhile. */
+static surg_status publish_as(surg__layout *l, const surg__part *p, const char *dir, surg__draft *d,
+                              char **name, bool *taken) {
+  char *path;
+  *taken = false;
+  surg_status r =
+      surg__draft_name(l->ctx, l->where, dir, p->location, d, p->rope.total, name, &path);
+  if (r != SURG_OK) {
+    surg__draft_drop(d);
+    return r;
+  }
+  if (d->fd >= 0) return surg__layout_publish(l, d, path, taken);
+  surg__free(l->ctx, path);
+  l->kept++;
+  return SURG_OK;
 }
 
 /* Writes file i and chooses its name. */
@@ -49,20 +68,14 @@ static surg_status write_file(surg__layout *l, size_t i, const char *dir, bool n
                               bool *renamed) {
   surg__part *p = &l->files.items[i];
   surg__draft d;
-  char *name, *path;
+  char *name = NULL;
+  bool taken = true;
   surg_status r = surg__draft_write(&p->rope, dir, l->where, NULL, no_fsync, &d);
-  if (r != SURG_OK) return r;
-  r = surg__draft_name(l->ctx, l->where, dir, p->location, &d, p->rope.total, &name, &path);
-  if (r != SURG_OK) {
-    surg__draft_drop(&d);
-    return r;
+  while (r == SURG_OK && taken) {
+    surg__free(l->ctx, name);
+    r = publish_as(l, p, dir, &d, &name, &taken);
   }
-  if (d.fd >= 0) {
-    r = surg__layout_publish(l, &d, path);
-  } else {
-    surg__free(l->ctx, path);
-    l->kept++;
-  }
+  if (!name) return r;
   if (strcmp(name, p->location) != 0) *renamed = true;
   surg__free(l->ctx, p->location);
   p->location = name;

@@ -47,6 +47,10 @@ int surg__os_temp_in(const char *dir, int *fd, char **name);
 /* Gives the file its final path atomically, replacing an existing file. On failure the temporary
  * file is removed and the existing file is unchanged. Frees name. */
 int surg__os_publish(int fd, char *name, const char *path);
+/* The same where no file has the path; else EEXIST, and fd and name can be published elsewhere. The
+ * kernel decides between processes that want one path, except in a folder that knows no hard links,
+ * where two may both get it. */
+int surg__os_publish_new(int fd, char *name, const char *path);
 void surg__os_discard(int fd, char *name);        /* closes and unlinks */
 int surg__os_copy_mode(int fd, const char *like); /* copies the mode of the replaced file */
 int surg__os_unlink(const char *path);

@@ -123,6 +123,19 @@ static int name_unnamed(int fd, const char *path, char **name) {
   return err;
 }
 
+static int rename_to(const char *name, const char *path) {
+  return SURG_SYS_FAULTS() ? EIO : rename(name, path) == 0 ? 0 : errno;
+}
+
+/* Ends publishing; `name`: the temporary name that is left, or NULL. */
+static int finish(int fd, char *name, int err) {
+  if (name && err) unlink(name);
+  free(name);
+  int closed = surg__os_close(fd);
+  (void)closed; /* an error is harmless: the data was written and, if requested, synced before */
+  return err;
+}
+
 int surg__os_publish(int fd, char *name, const char *path) {
   int err = 0;
   surg__os_deadline_commit();
@@ -130,16 +143,27 @@ int surg__os_publish(int fd, char *name, const char *path) {
     err = link_fd(fd, path);
     if (err == EEXIST) err = name_unnamed(fd, path, &name);
   }
-  if (!err && name) {
-    err = SURG_SYS_FAULTS() ? EIO : rename(name, path) == 0 ? 0 : errno;
-    if (err) unlink(name);
-  } else if (name) {
+  if (!err && name) err = rename_to(name, path);
+  return finish(fd, name, err);
+}
+
+/* Moves a named file to a path that no file has. */
+static int move_new(const char *name, const char *path) {
+  struct stat st;
+  if (SURG_SYS_FAULTS()) return EIO;
+  if (link(name, path) == 0) {
     unlink(name);
+    return 0;
   }
-  free(name);
-  int closed = surg__os_close(fd);
-  (void)closed; /* an error is harmless: the data was written and, if requested, synced before */
-  return err;
+  const int err = errno;
+  if (err != EPERM && err != EOPNOTSUPP && err != ENOSYS && err != EMLINK) return err;
+  return lstat(path, &st) == 0 ? EEXIST : rename_to(name, path);
+}
+
+int surg__os_publish_new(int fd, char *name, const char *path) {
+  surg__os_deadline_commit();
+  const int err = name ? move_new(name, path) : link_fd(fd, path);
+  return err == EEXIST ? err : finish(fd, name, err);
 }
 
 void surg__os_discard(int fd, char *name) {

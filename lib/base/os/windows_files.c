@@ -163,12 +163,12 @@ int surg__os_temp_folder(const char *stem, char *out, size_t cap) {
 }
 
 /* Renames an open file in place of one that may be open, too: systems since Windows 10. */
-static bool rename_open(int fd, const wchar_t *path) {
+static bool rename_open(int fd, const wchar_t *path, bool replaces) {
   const size_t bytes = wcslen(path) * sizeof *path;
   const size_t room = sizeof(FILE_RENAME_INFO) + bytes;
   FILE_RENAME_INFO *info = calloc(1, room);
   if (!info) return false;
-  const DWORD flags = RENAME_REPLACE | RENAME_POSIX;
+  const DWORD flags = RENAME_POSIX | (replaces ? RENAME_REPLACE : 0);
   memcpy(info, &flags, sizeof flags); /* the first member, a union in newer headers */
   info->FileNameLength = (DWORD)bytes;
   memcpy(info->FileName, path, bytes);
@@ -178,28 +178,37 @@ static bool rename_open(int fd, const wchar_t *path) {
   return done;
 }
 
-static int rename_to(int fd, const char *name, const char *path) {
+static int rename_to(int fd, const char *name, const char *path, bool replaces) {
   wchar_t full[MAX_PATH * 4];
   wchar_t *from = surg__os_wide(name), *to = surg__os_wide(path);
   int err = from && to ? 0 : ENOMEM;
   const DWORD n = to ? GetFullPathNameW(to, MAX_PATH * 4, full, NULL) : 0;
   const bool whole = n && n < MAX_PATH * 4;
-  if (!err && !(whole && rename_open(fd, full)) &&
-      !MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING))
+  if (!err && !(whole && rename_open(fd, full, replaces)) &&
+      !MoveFileExW(from, to, replaces ? MOVEFILE_REPLACE_EXISTING : 0))
     err = surg__os_last_errno();
   free(from);
   free(to);
   return err;
 }
 
-int surg__os_publish(int fd, char *name, const char *path) {
-  surg__os_deadline_commit();
-  const int err = SURG_SYS_FAULTS() ? EIO : rename_to(fd, name, path);
+static int finish(int fd, char *name, int err) {
   const int closed = surg__os_close(fd);
   (void)closed; /* an error is harmless: the data was written and, if requested, flushed before */
   if (err) surg__os_unlink(name);
   free(name);
   return err;
+}
+
+int surg__os_publish(int fd, char *name, const char *path) {
+  surg__os_deadline_commit();
+  return finish(fd, name, SURG_SYS_FAULTS() ? EIO : rename_to(fd, name, path, true));
+}
+
+int surg__os_publish_new(int fd, char *name, const char *path) {
+  surg__os_deadline_commit();
+  const int err = SURG_SYS_FAULTS() ? EIO : rename_to(fd, name, path, false);
+  return err == EEXIST ? err : finish(fd, name, err);
 }
 
 void surg__os_discard(int fd, char *name) {

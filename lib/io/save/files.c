@@ -194,7 +194,7 @@ static surg_status copy_data(batch *b, const job *j, const surg__datafile *f) {
   surg_status r = rope.failed ? surg__oom(b->ctx, j->path)
                               : surg__draft_write(&rope, j->dir, path, NULL, b->o->no_fsync, &d);
   surg__rope_free(&rope);
-  if (r == SURG_OK) return surg__layout_publish(&b->layout, &d, path);
+  if (r == SURG_OK) return surg__layout_publish(&b->layout, &d, path, NULL);
   surg__free(b->ctx, path);
   return r;
 }

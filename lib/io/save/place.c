@@ -337,6 +337,15 @@ surg_status surg__draft_publish(surg_context *ctx, surg__draft *d, const char *p
   return e ? write_error(ctx, where, e) : SURG_OK;
 }
 
+surg_status surg__draft_publish_new(surg_context *ctx, surg__draft *d, const char *path,
+                                    const char *where, bool *taken) {
+  const int e = surg__os_publish_new(d->fd, d->temp, path);
+  *taken = e == EEXIST;
+  if (*taken) return SURG_OK;
+  *d = (surg__draft){-1, NULL};
+  return e ? write_error(ctx, where, e) : SURG_OK;
+}
+
 #define NAME_TRIES 10000u
 
 /* Returns `stem-3.ext` for name `stem.ext` and k = 3. */

@@ -193,9 +193,10 @@ surg_status surg__save_files(surg_model *const *models, const char *const *paths
                              surg_data_report *report);
 
 /* --- layout_write.c --- */
-/* Publishes a data file and records it; becomes the owner of `path`, allocated. */
+/* Publishes a data file and records it; becomes the owner of `path`, allocated. `taken` (may be
+ * NULL: an existing file is replaced) receives whether a file has the path; the draft stays then. */
 typedef struct surg__draft surg__draft;
-surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path);
+surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path, bool *taken);
 
 /* --- place.c --- */
 /* Decides what happens to the model's data files when it is written to `path` in folder `dir`;
@@ -220,6 +221,9 @@ surg_status surg__draft_write(surg__rope *rope, const char *dir, const char *whe
                               const char *like, bool no_fsync, surg__draft *out);
 surg_status surg__draft_publish(surg_context *ctx, surg__draft *d, const char *path,
                                 const char *where);
+/* The same where no file has the path; else *taken, and the draft stays. */
+surg_status surg__draft_publish_new(surg_context *ctx, surg__draft *d, const char *path,
+                                    const char *where, bool *taken);
 /* Chooses the name for a data file of `size` bytes: `want`, or a variant if another file has
  * that name. If a file of that name has the same bytes, it is reused and the draft is dropped.
  * The caller frees *name and *path with surg__free. */

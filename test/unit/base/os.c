@@ -135,6 +135,30 @@ START_TEST(publishing_replaces_whole_files) {
 }
 END_TEST
 
+/* Of an unnamed file and of a named one, as in folders that know no unnamed ones. */
+START_TEST(a_taken_path_is_not_replaced) {
+  const int before = entries();
+  int fd, named;
+  char *name, *temp;
+  ck_assert_int_eq(surg__os_temp_in(".", &fd, &name), 0);
+  ck_assert_int_eq(surg__os_write(fd, "new", 3), 0);
+  ck_assert_int_eq(surg__os_publish_new(fd, name, "taken"), 0);
+  ck_assert_int_eq(surg__os_temp_in(".", &fd, &name), 0);
+  ck_assert_int_eq(surg__os_write(fd, "second", 6), 0);
+  ck_assert_int_eq(surg__os_publish_new(fd, name, "taken"), EEXIST);
+  content("taken", "new");
+  ck_assert_int_eq(surg__os_publish_new(fd, name, "free"), 0);
+  content("free", "second");
+  named = open("temp", O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  ck_assert_int_ge(named, 0);
+  temp = strdup("temp");
+  ck_assert_int_eq(surg__os_publish_new(named, temp, "taken"), EEXIST);
+  content("taken", "new");
+  ck_assert_int_eq(surg__os_publish_new(named, temp, "third"), 0);
+  ck_assert_int_eq(entries(), before + 3);
+}
+END_TEST
+
 START_TEST(failed_publishing_leaves_nothing) {
   int before = entries(), fd;
   char *name;
@@ -238,6 +262,7 @@ int main(void) {
   tcase_add_test(t, a_fifo_does_not_block);
   tcase_add_test(t, reads_are_exact);
   tcase_add_test(t, publishing_replaces_whole_files);
+  tcase_add_test(t, a_taken_path_is_not_replaced);
   tcase_add_test(t, failed_publishing_leaves_nothing);
   tcase_add_test(t, modes_are_kept);
   tcase_add_test(t, paths_split);
