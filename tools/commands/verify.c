@@ -275,16 +275,20 @@ static int check_options(job *j, int models) {
 
 /* --- folders --- */
 
+/* Whether the file that a model is compared with is there; reports if not. */
+static bool has_counterpart(const fleet_model *m) {
+  surg__stat st;
+  if (surg__os_stat(m->out, &st) == 0) return true;
+  cli_put(stderr, m->in);
+  fprintf(stderr, ": error: no counterpart ");
+  cli_put(stderr, m->out);
+  fputc('\n', stderr);
+  return false;
+}
+
 static int verify_one(void *user, const fleet_model *m) {
   job *j = user;
-  surg__stat st;
-  if (surg__os_stat(m->out, &st) != 0) {
-    cli_put(stderr, m->in);
-    fprintf(stderr, ": error: no counterpart ");
-    cli_put(stderr, m->out);
-    fputc('\n', stderr);
-    return EXIT_IO;
-  }
+  if (!has_counterpart(m)) return EXIT_IO;
   if (!j->common.json) {
     cli_put(stdout, m->in);
     fputc('\n', stdout);
@@ -305,15 +309,8 @@ static int verify_folders(job *j, char *a, char *b) {
   int code = cli_need_folder(b, NULL, false);
   if (code == EXIT_DONE) code = fleet_find(&a, 1, b, &list);
   if (code == EXIT_DONE && list.n) code = fleet_find(&b, 1, a, &back);
-  for (size_t i = 0; code == EXIT_DONE && i < back.n; i++) {
-    surg__stat st;
-    if (surg__os_stat(back.items[i].out, &st) == 0) continue;
-    cli_put(stderr, back.items[i].in);
-    fprintf(stderr, ": error: no counterpart ");
-    cli_put(stderr, back.items[i].out);
-    fputc('\n', stderr);
-    list.code = cli_worse(list.code, EXIT_IO);
-  }
+  for (size_t i = 0; code == EXIT_DONE && i < back.n; i++)
+    if (!has_counterpart(&back.items[i])) list.code = cli_worse(list.code, EXIT_IO);
   if (code == EXIT_DONE) code = fleet_run(&f, &list);
   fleet_free(&list);
   fleet_free(&back);
