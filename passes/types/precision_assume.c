@@ -23,23 +23,32 @@ static bool concerns(const prec *c, const surg_type *t) {
   return d > 0 && d < 64 && (d == c->kind->to || (c->from >> d & 1));
 }
 
-/* The type of what n makes of values of the type t: a sequence, an optional, or an element of one.
- */
-static const surg_type *around(const prec *c, const surg_node *n, const surg_type *t) {
-  const surg_type *elem = surg_type_elem(t);
+/* What a node makes of its first input. */
+typedef enum made { SAME_KIND, SEQUENCE_OF, OPTIONAL_OF, ELEMENT_OF } made;
+
+static made made_by(const surg_node *n) {
   switch (surg_node_op(n)) {
     case SURG_OP_SequenceConstruct:
     case SURG_OP_SplitToSequence:
-      return surg_type_wrap(c->m, SURG_TYPE_SEQUENCE, t);
+      return SEQUENCE_OF;
     case SURG_OP_Optional:
-      return surg_type_wrap(c->m, SURG_TYPE_OPTIONAL, t);
+      return OPTIONAL_OF;
     case SURG_OP_SequenceAt:
     case SURG_OP_ConcatFromSequence:
     case SURG_OP_OptionalGetElement:
-      return elem ? elem : t;
+      return ELEMENT_OF;
     default:
-      return t;
+      return SAME_KIND;
   }
+}
+
+/* The type of what n makes of values of the type t. */
+static const surg_type *around(const prec *c, const surg_node *n, const surg_type *t) {
+  const made how = made_by(n);
+  const surg_type *elem = how == ELEMENT_OF ? surg_type_elem(t) : NULL;
+  if (how == SEQUENCE_OF) return surg_type_wrap(c->m, SURG_TYPE_SEQUENCE, t);
+  if (how == OPTIONAL_OF) return surg_type_wrap(c->m, SURG_TYPE_OPTIONAL, t);
+  return elem ? elem : t; /* an optional of a tensor may be the tensor */
 }
 
 static bool assume(prec *c, const surg_node *n, surg_value *v, const surg_value *like) {
@@ -60,13 +69,6 @@ static bool assume(prec *c, const surg_node *n, surg_value *v, const surg_value 
   return true;
 }
 
-/* Whether the result is a sequence or an optional of the first input, or an element of it. */
-static bool makes_other_kind(int op) {
-  return op == SURG_OP_SequenceConstruct || op == SURG_OP_SplitToSequence ||
-         op == SURG_OP_Optional || op == SURG_OP_SequenceAt || op == SURG_OP_ConcatFromSequence ||
-         op == SURG_OP_OptionalGetElement;
-}
-
 /* The first input whose type parameter is that of output i, if it concerns the conversion. */
 static const surg_value *first_of(const prec *c, const surg_node *n, size_t i) {
   const surg_schema *s = surg_node_schema(n);
@@ -78,7 +80,7 @@ static const surg_value *first_of(const prec *c, const surg_node *n, size_t i) {
     if (surg_value_constant(v) || concerns(c, prec_type(v))) return v;
   }
   const surg_value *first = surg_node_input(n, 0);
-  return first && makes_other_kind(surg_node_op(n)) ? first : NULL;
+  return made_by(n) != SAME_KIND ? first : NULL;
 }
 
 /* What passes through control flow or a call to output i. */
