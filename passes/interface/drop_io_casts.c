@@ -15,8 +15,7 @@
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
 
-#include <stdio.h>
-#include <string.h>
+#include "../util/except.h"
 
 typedef struct uncasting {
   surg_pass_ctx *p;
@@ -69,9 +68,7 @@ static const surg_type *with_dtype(const uncasting *u, const surg_type *t, int d
 }
 
 static bool is_free(const uncasting *u, const surg_value *v) {
-  for (size_t i = 0; i < surg_pass_list_count(u->p, "except"); i++)
-    if (!strcmp(surg_pass_list_at(u->p, "except", i), surg_value_name(v))) return false;
-  return !surg_pass_keeps_value(u->p, v);
+  return !except_has(u->p, v) && !surg_pass_keeps_value(u->p, v);
 }
 
 static bool declare(uncasting *u, surg_value *v, const surg_type *t, int dtype,
@@ -118,22 +115,11 @@ static bool take_output(uncasting *u, surg_graph *g, size_t i) {
   return surg_node_set_int(n, "to", before) == SURG_OK && declare(u, v, t, before, "outputs");
 }
 
-/* Reports names of `except` that are neither inputs nor outputs. */
-static void find_names(surg_pass_ctx *p, const surg_graph *g) {
-  for (size_t i = 0; i < surg_pass_list_count(p, "except"); i++) {
-    const char *name = surg_pass_list_at(p, "except", i);
-    const surg_value *v = surg_graph_find_value(g, name);
-    char what[300];
-    snprintf(what, sizeof what, "input or output '%.200s' to leave", name);
-    surg_pass_named(p, what, v && (surg_value_is_input(v) || surg_value_is_output(v)));
-  }
-}
-
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   uncasting u = {.p = p, .m = surg_pass_model(p)};
   surg_graph *g = surg_model_graph(u.m);
-  find_names(p, g);
+  except_check(p, g, true);
   /* Outputs first: their Casts may read an input directly. */
   for (size_t i = 0; i < surg_graph_output_count(g); i++)
     if (!take_output(&u, g, i)) return SURG_PASS_FAILED;
@@ -143,7 +129,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    SURG_OPTION(LIST, "except", NULL, "inputs and outputs to leave unchanged"),
+    EXCEPT_OPTION("inputs and outputs to leave unchanged"),
 };
 
 const surg_pass surg__pass_drop_io_casts = {
