@@ -7,6 +7,7 @@ permission to write, standard streams whose reader has gone. The output is the o
 nothing else is left, and a failed command prints one line and ends by itself."""
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +52,14 @@ def left(folder, *known):
     expect(not names, f"left behind: {sorted(names)}")
 
 
+def expect_whole(folder):
+    """One of the two models stands there, with its own weights."""
+    try:
+        expect(kill.read_version(folder) in (1, 2), "another version")
+    except ValueError as e:
+        raise Failed(f"no whole model: {e}")
+
+
 def two_writers(tool, folder, count):
     """Two processes write one output, weights inside."""
     inputs(folder)
@@ -59,7 +68,7 @@ def two_writers(tool, folder, count):
         for process in pair:
             code, error = end(process)
             expect(code == 0, f"exit {code}: {error}")
-        expect(kill.read_version(folder) in (1, 2), "no whole model")
+        expect_whole(folder)
         left(folder)
 
 
@@ -72,8 +81,31 @@ def two_writers_of_data(tool, folder, count):
         for process in pair:
             code, error = end(process)
             expect(code == 0, f"exit {code}: {error}")
-        expect(kill.read_version(folder) in (1, 2), "no whole model")
+        expect_whole(folder)
         left(folder, *[n for n in os.listdir(folder) if n.startswith("w")])  # a name not taken
+
+
+def delayed(tool, folder, version, call):
+    """Starts a writer whose call number `call` of linkat, which names a file, comes later."""
+    slow = ["strace", "-f", "-o", "/dev/null", "-e", "trace=linkat",
+            "-e", f"inject=linkat:delay_enter=400000:when={call}"]
+    return subprocess.Popen([*slow, tool, "--external-data", "w.data", f"{version}.onnx", "out.onnx"],
+                            cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def one_name(tool, folder, count):
+    """The second writer chooses the name of its data file before the first takes that name, and takes
+    it before the first model is there."""
+    if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"]).returncode:
+        return "; skipped: strace is missing, or may not trace"
+    inputs(folder)
+    second = delayed(tool, folder, 2, 1)
+    time.sleep(0.2)
+    first = delayed(tool, folder, 1, 2)
+    for process in (first, second):
+        code, error = end(process)
+        expect(code == 0, f"exit {code}: {error}")
+    expect_whole(folder)
 
 
 def cut(tool, folder, count):
@@ -114,7 +146,7 @@ def signals(tool, folder, count):
         met += code < 0
         span *= 1.05 if code < 0 else 0.95
         expect(code in (0, -signal.SIGINT, -signal.SIGTERM), f"exit {code}: {error}")
-        expect(kill.read_version(folder) in (1, 2), "no whole model")
+        expect_whole(folder)
         left(folder, *[n for n in os.listdir(folder) if n.startswith(".onnxsurg-")])
     return f" ({met} met a running program)"
 
@@ -177,7 +209,8 @@ def closed_pipes(tool, folder, count):
     expect(process.returncode == 3, f"standard error closed: exit {process.returncode}")
 
 
-SCENES = [two_writers, two_writers_of_data, cut, signals, full_disk, read_only, closed_pipes]
+SCENES = [two_writers, two_writers_of_data, one_name, cut, signals, full_disk, read_only,
+          closed_pipes]
 
 
 def main():

@@ -194,7 +194,8 @@ surg_status surg__save_files(surg_model *const *models, const char *const *paths
 
 /* --- layout_write.c --- */
 /* Publishes a data file and records it; becomes the owner of `path`, allocated. `taken` (may be
- * NULL: an existing file is replaced) receives whether a file has the path; the draft stays then. */
+ * NULL: an existing file is replaced) receives whether a file has the path; then the draft
+ * stays. */
 typedef struct surg__draft surg__draft;
 surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path, bool *taken);
 
