@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/ending.h"
 #include "base/os/os.h"
 #include "base/os/program.h"
 #include "surgery.h"
@@ -70,19 +71,6 @@ static void blame(const char *plugin, const char *what) {
   surg__os_exit(EXIT_INTERNAL);
 }
 
-static const char *fault_text(surg__os_fault fault) {
-  switch (fault) {
-    case SURG__FAULT_ABORT:
-      return "aborted (abort or assert, or a C++ exception left it)";
-    case SURG__FAULT_ARITHMETIC:
-      return "crashed (arithmetic error)";
-    case SURG__FAULT_INSTRUCTION:
-      return "crashed (illegal instruction)";
-    default:
-      return "crashed (invalid memory access or stack overflow)";
-  }
-}
-
 /* Runs at exit(), which only a plugin calls while it runs. */
 static void exit_in_plugin(void) {
   char plugin[256];
@@ -96,7 +84,7 @@ static void on_fault(surg__os_fault fault) {
   static const char internal[] = "onnxsurg: error: internal fault; please report it\n";
   char plugin[256];
   const bool of_file = fault == SURG__FAULT_FILE;
-  if (!of_file && put_plugin(plugin, sizeof plugin)) blame(plugin, fault_text(fault));
+  if (!of_file && put_plugin(plugin, sizeof plugin)) blame(plugin, surg__os_fault_text(fault));
   const char *text = of_file ? bus : internal;
   surg__os_say(text, strlen(text));
   surg__os_exit(of_file ? EXIT_IO : EXIT_INTERNAL);

@@ -208,7 +208,7 @@ APART = [
     ('throw', r'(terminate called .*\n.*\n)?' + BAD_PASS + 'aborted .*'),
     ('model:SMASH', BAD_PASS + '(crashed|aborted) .*'),
     ('model:QUIT', BAD_PASS + r'ended its process \(exit, or exit code 0\)'),
-    ('model:KILL', BAD_PASS + r'was killed \(by itself, or for lack of memory\)'),
+    ('model:KILL', BAD_PASS + r'was killed \(by a process, or for lack of memory\)'),
     ('model:GARBAGE', BAD_PASS + 'sent an invalid result'),
     ('model:HOLD', BAD_PASS + 'aborted .*'),
 ]

@@ -19,6 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/os/ending.h"
+
 #define POLL_NS 500000
 
 static void limit(int which, uint64_t value) {
@@ -106,26 +108,6 @@ static _Noreturn void be_copy(const surg__copy *c, int out) {
   _exit(COPY_DONE);
 }
 
-static const char *fault_text(int signal) {
-  static _Thread_local char other[48];
-  switch (signal) {
-    case SIGABRT:
-      return "aborted (abort or assert, or a C++ exception left it)";
-    case SIGFPE:
-      return "crashed (arithmetic error)";
-    case SIGILL:
-      return "crashed (illegal instruction)";
-    case SIGSEGV:
-    case SIGBUS:
-      return "crashed (invalid memory access or stack overflow)";
-    case SIGKILL:
-      return "was killed (by itself, or for lack of memory)";
-    default:
-      snprintf(other, sizeof other, "was ended by signal %d", signal);
-      return other;
-  }
-}
-
 /* Waits at most `ms` for bytes in the pipe, and passes them on. False: there were none. */
 static bool pump(const surg__copy *c, int in, int ms, surg__copy_end *end) {
   char bytes[COPY_CHUNK];
@@ -173,7 +155,8 @@ int surg__os_copy(const surg__copy *c, surg__copy_end *end) {
     const int status = await(c, pid, ends[0], end);
     end->done = !end->stopped && WIFEXITED(status) && WEXITSTATUS(status) == COPY_DONE;
     end->code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    if (WIFSIGNALED(status) && !end->stopped) end->fault = fault_text(WTERMSIG(status));
+    if (WIFSIGNALED(status) && !end->stopped)
+      end->fault = surg__os_signal_text(WTERMSIG(status), NULL);
   }
   close(ends[0]);
   return pid > 0 ? 0 : err;

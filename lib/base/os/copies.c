@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #endif
 
+#include "base/os/ending.h"
 #include "base/os/fault.h"
 
 unsigned surg__os_processors(void) {
@@ -96,39 +97,19 @@ int surg__os_start_copy(int (*work)(void *user), void *user, int out, int err, l
   return 0;
 }
 
-static const char *fault_of(int signal, bool *killed) {
-  static char other[48];
-  switch (signal) {
-    case SIGABRT:
-      return "aborted";
-    case SIGFPE:
-      return "crashed (arithmetic error)";
-    case SIGILL:
-      return "crashed (illegal instruction)";
-    case SIGSEGV:
-    case SIGBUS:
-      return "crashed (invalid memory access or stack overflow)";
-    case SIGKILL:
-      *killed = true;
-      return "was killed (for lack of memory, or by a user)";
-    default:
-      *killed = true;
-      snprintf(other, sizeof other, "was ended by signal %d", signal);
-      return other;
-  }
-}
-
 bool surg__os_copy_ended(long id, surg__os_ended *end) {
   int status = 0;
+  bool fault = true;
   const pid_t got = waitpid((pid_t)id, &status, WNOHANG);
   if (got == 0 || (got < 0 && errno == EINTR)) return false;
   *end = (surg__os_ended){0};
   if (got < 0)
     end->fault = "is lost";
   else if (WIFSIGNALED(status))
-    end->fault = fault_of(WTERMSIG(status), &end->killed);
+    end->fault = surg__os_signal_text(WTERMSIG(status), &fault);
   else
     end->code = WEXITSTATUS(status);
+  end->killed = !fault;
   return true;
 }
 

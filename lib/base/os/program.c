@@ -14,6 +14,8 @@
 #include <pthread.h>
 #endif
 
+#include "base/os/ending.h"
+
 #define SIGNAL_STACK (64u << 10) /* bytes */
 
 static void (*fault_handler)(surg__os_fault fault);
@@ -68,11 +70,9 @@ static void use_signal_stack(void) {
 }
 
 static void on_fault(int signal) {
-  fault_handler(signal == SIGBUS    ? SURG__FAULT_FILE
-                : signal == SIGFPE  ? SURG__FAULT_ARITHMETIC
-                : signal == SIGILL  ? SURG__FAULT_INSTRUCTION
-                : signal == SIGABRT ? SURG__FAULT_ABORT
-                                    : SURG__FAULT_MEMORY);
+  surg__os_fault fault = SURG__FAULT_MEMORY;
+  surg__os_fault_of(signal, &fault);
+  fault_handler(fault);
 }
 
 void surg__os_on_fault(void (*handler)(surg__os_fault fault)) {
