@@ -89,7 +89,8 @@ static bool tell_undone(surg_context *ctx, const outcome *o) {
   return r->all_undone > 0;
 }
 
-/* Says that the result has errors: those that the model had, as no pass was asked to cure them. */
+/* Says that the result has errors. The model may have had them as warnings: what folding makes
+ * constant is checked more closely. */
 static void tell_errors(const surgery *j, surg_model *m, const outcome *o) {
   surg_check_counts found = {.size = sizeof found};
   if (j->common.quiet || surg_check(m, 1, NULL, NULL, &found) != SURG_OK || !found.errors) return;
