@@ -58,7 +58,11 @@ void cli_reports(void) {
 static void print_diagnostic(void *user, surg_severity severity, const char *line) {
   const cli_common *c = user;
   if (c->quiet && severity != SURG_ERROR) return;
-  if (severity == SURG_ERROR) cli_reports();
+  if (severity == SURG_ERROR) {
+    cli_reports();
+    cli_error_line(line);
+    return;
+  }
   cli_progress_clear();
   fprintf(stderr, "%s\n", line);
 }
@@ -195,10 +199,6 @@ bool cli_number(const char *text, uint64_t *out) {
 /* The command whose options are parsed, for its help hint; "" is the main form. */
 static char command_name[32];
 
-static void put_help_hint(void) {
-  fprintf(stderr, " (try `onnxsurg %s%s--help`)\n", command_name, *command_name ? " " : "");
-}
-
 /* Reads the command name from its help, which starts with "usage: onnxsurg NAME", or with a
  * bracket for the main form, which has no name. */
 static void note_command(const char *help) {
@@ -213,10 +213,12 @@ static void note_command(const char *help) {
 int cli_usage(const char *fmt, ...) {
   va_list args;
   va_start(args, fmt);
-  fprintf(stderr, "onnxsurg: error: ");
-  vfprintf(stderr, fmt, args);
-  put_help_hint();
+  char *p = NULL;
+  const int n = vasprintf(&p, fmt, args);
   va_end(args);
+  if (n < 0) return cli_no_memory();
+  cli_error(NULL, "%s (try `onnxsurg %s%s--help`)", p, command_name, *command_name ? " " : "");
+  free(p);
   return EXIT_USAGE;
 }
 
@@ -227,7 +229,7 @@ void cli_warn(const cli_common *common, const char *where, const char *text) {
 }
 
 int cli_no_memory(void) {
-  fprintf(stderr, "onnxsurg: error: out of memory\n");
+  cli_error_line("onnxsurg: error: out of memory");
   return EXIT_LIMIT;
 }
 
@@ -251,11 +253,12 @@ static int bad_option(char **argv, const struct option *known) {
   snprintf(word, sizeof word, "%s", given + strspn(given, "-"));
   word[strcspn(word, "=")] = 0;
   const char *near = optopt ? NULL : surg_nearest_name(word, known, n, option_at);
-  fprintf(stderr, "onnxsurg: error: unknown option ");
-  cli_put(stderr, given);
-  if (near) fprintf(stderr, ": did you mean --%s?", near);
-  put_help_hint();
-  return EXIT_USAGE;
+  char *shown = cli_escaped(given, 0);
+  const int code = !shown ? cli_no_memory()
+                   : near ? cli_usage("unknown option %s: did you mean --%s?", shown, near)
+                          : cli_usage("unknown option %s", shown);
+  free(shown);
+  return code;
 }
 
 char *cli_escaped(const char *text, size_t max) {
@@ -280,6 +283,7 @@ json_t *cli_text_json(const char *text) {
 }
 
 void cli_print_json(json_t *j) {
+  cli_stdout_used();
   json_dumpf(j, stdout, JSON_INDENT(2));
   putchar('\n');
   json_decref(j);
@@ -295,10 +299,11 @@ int cli_check_folder(const char *path) {
   char *folder = n ? strndup(path, n > 1 ? n - 1 : n) : NULL;
   int code = EXIT_DONE;
   if (folder && surg__os_stat(folder, &st) == ENOENT) {
-    cli_put(stderr, path);
-    fprintf(stderr, ": error: its folder is not there; make it with `mkdir -p ");
-    cli_put(stderr, folder);
-    fprintf(stderr, "`\n");
+    cli_text t = {0};
+    cli_text_puts(&t, "its folder is not there; make it with `mkdir -p ");
+    cli_text_escape(&t, folder, 0);
+    cli_text_putc(&t, '`');
+    cli_error_text(path, &t);
     code = EXIT_IO;
   }
   free(folder);
@@ -309,15 +314,15 @@ int cli_need_folder(const char *dir, const char *option, bool make) {
   surg__stat st;
   const int why = surg__os_stat(dir, &st);
   if (!why && st.directory) return EXIT_DONE;
-  cli_put(stderr, dir);
-  fprintf(stderr, ": error: %s", why ? strerror(why) : "is no folder");
-  if (option) fprintf(stderr, " (%s)", option);
+  cli_text t = {0};
+  cli_text_puts(&t, why ? strerror(why) : "is no folder");
+  if (option) cli_text_printf(&t, " (%s)", option);
   if (make && why == ENOENT) {
-    fprintf(stderr, "; make it with `mkdir -p ");
-    cli_put(stderr, dir);
-    fputc('`', stderr);
+    cli_text_puts(&t, "; make it with `mkdir -p ");
+    cli_text_escape(&t, dir, 0);
+    cli_text_putc(&t, '`');
   }
-  fputc('\n', stderr);
+  cli_error_text(dir, &t);
   return EXIT_IO;
 }
 
@@ -336,7 +341,7 @@ int cli_flush(int code) {
   const bool failed = fflush(stdout) != 0;
   if (!failed && !ferror(stdout)) return code;
   const int why = failed ? errno : write_error(last);
-  if (why != EPIPE) fprintf(stderr, "onnxsurg: error: cannot write: %s\n", strerror(why));
+  if (why != EPIPE) cli_error(NULL, "cannot write: %s", strerror(why));
   return code == EXIT_DONE ? EXIT_IO : code;
 }
 
@@ -350,6 +355,7 @@ static int common_option(cli_common *c, int option, const char *argument) {
       return EXIT_DONE;
     case OPT_JSON:
       c->json = true;
+      cli_json_asked(); /* it may be abbreviated */
       return EXIT_DONE;
     case OPT_SUMMARY:
       c->summary = true;
@@ -413,11 +419,20 @@ int cli_take_external(surg_save_options *save, const char *name) {
   return EXIT_DONE;
 }
 
+/* Whether --json is among the words, also behind one that is wrong. */
+static bool has_json(int argc, char **argv, const struct option *known) {
+  bool is = false, has = false;
+  for (; known->name; known++) is |= strcmp(known->name, "json") == 0;
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) has |= !strcmp(argv[i], "--json");
+  return is && has;
+}
+
 bool cli_options(int argc, char **argv, const cli_command *c, int *code) {
   *c->common = (cli_common){.load = {.size = sizeof(surg_load_options)}};
   opterr = 0;
   *code = EXIT_DONE;
   note_command(c->help);
+  if (has_json(argc, argv, c->options)) cli_json_asked();
   while (*code == EXIT_DONE) {
     const int o = getopt_long(argc, argv, c->letters ? c->letters : "", c->options, NULL);
     if (o == -1) {

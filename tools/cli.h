@@ -13,6 +13,7 @@
 #include <onnxsurg/run.h>
 #include <stdio.h>
 
+#include "errors.h"
 #include "text.h"
 
 #define CLI_COUNT(a) (sizeof(a) / sizeof((a)[0]))

@@ -35,8 +35,7 @@ static char *slurp(const cli_common *c, const char *path, size_t *n, int *code) 
   if (!bad) return p;
   free(p);
   *code = bad == ENOMEM ? EXIT_LIMIT : EXIT_IO;
-  cli_put(stderr, path);
-  fprintf(stderr, ": error: cannot read: %s\n", strerror(bad));
+  cli_error(path, "cannot read: %s", strerror(bad));
   return NULL;
 }
 

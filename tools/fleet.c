@@ -183,6 +183,7 @@ static void print_line(const slot *s, const fleet_model *m, const char *text, si
   json_object_set_new(all, "exit", json_integer(code));
   if (code != EXIT_DONE && !json_is_object(own)) json_object_set_new(all, "error", error_json(s));
   if (json_is_object(own)) json_object_update_missing(all, own);
+  cli_stdout_used();
   json_dumpf(all, stdout, JSON_COMPACT);
   putchar('\n');
   json_decref(own);
@@ -211,9 +212,8 @@ static void show(crew *w) {
   fflush(stdout); /* before the errors, which may go to the same terminal */
   pass_on(s->err, stderr);
   if (s->end.fault) {
-    cli_put(stderr, m->in);
-    fprintf(stderr, ": error: %s%s%s\n", s->id ? "the process for this model " : "", s->end.fault,
-            s->id && !s->end.killed ? "; please report it" : "");
+    cli_error(m->in, "%s%s%s", s->id ? "the process for this model " : "", s->end.fault,
+              s->id && !s->end.killed ? "; please report it" : "");
   }
   close_files(s);
   w->tally[kind_of(s)]++;

@@ -34,8 +34,7 @@ static char *joined(const char *folder, const char *name) {
 }
 
 static int report(fleet_list *list, const char *path, const char *text) {
-  cli_put(stderr, path);
-  fprintf(stderr, ": error: %s\n", text);
+  cli_error(path, "%s", text);
   list->code = cli_worse(list->code, EXIT_IO);
   return EXIT_DONE;
 }

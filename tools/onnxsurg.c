@@ -121,12 +121,14 @@ static int no_command(int argc, char **argv) {
   const char *near = surg_nearest_name(word, commands, CLI_COUNT(commands), command_at);
   if (!near) near = cmd_pass_nearest(word);
   if (!near && !meant_as_command(argc, argv)) return -1;
-  fprintf(stderr, "onnxsurg: error: no command and no file ");
-  cli_put(stderr, word);
+  cli_text t = {0};
+  cli_text_puts(&t, "no command and no file ");
+  cli_text_escape(&t, word, 0);
   if (near)
-    fprintf(stderr, ": did you mean `onnxsurg %s`?\n", near);
+    cli_text_printf(&t, ": did you mean `onnxsurg %s`?", near);
   else
-    fprintf(stderr, " (try `onnxsurg --help`)\n");
+    cli_text_puts(&t, " (try `onnxsurg --help`)");
+  cli_error_text(NULL, &t);
   return EXIT_USAGE;
 }
 
@@ -163,18 +165,19 @@ static int late_command(int argc, char **argv) {
   if (!word || strcmp(word, "-") == 0 || surg__os_exists(word)) return -1;
   const bool command = is_command(word);
   if (!command && !cmd_pass_known(word, argc, argv)) return -1;
-  fprintf(stderr, "onnxsurg: error: no file ");
-  cli_put(stderr, word);
-  fprintf(stderr, "; a %s is the first word: `onnxsurg ", command ? "command" : "pass");
-  cli_put(stderr, word);
-  fputc(' ', stderr);
-  cli_put(stderr, argv[1]);
-  fprintf(stderr, " ...`");
+  cli_text t = {0};
+  cli_text_puts(&t, "no file ");
+  cli_text_escape(&t, word, 0);
+  cli_text_printf(&t, "; a %s is the first word: `onnxsurg ", command ? "command" : "pass");
+  cli_text_escape(&t, word, 0);
+  cli_text_putc(&t, ' ');
+  cli_text_escape(&t, argv[1], 0);
+  cli_text_puts(&t, " ...`");
   if (!command) {
-    fprintf(stderr, ", or --pass ");
-    cli_put(stderr, word);
+    cli_text_puts(&t, ", or --pass ");
+    cli_text_escape(&t, word, 0);
   }
-  fputc('\n', stderr);
+  cli_error_text(NULL, &t);
   return EXIT_USAGE;
 }
 
@@ -218,6 +221,6 @@ int main(int argc, char **argv) {
   if (!asks_for_depth(argc, argv))
     run_main(&a);
   else if (!surg__os_with_stack((size_t)CLI_DEPTH_MOST * STACK_PER_LEVEL, run_main, &a))
-    fprintf(stderr, "onnxsurg: error: no room for a stack of %u levels\n", CLI_DEPTH_MOST);
-  return a.code;
+    cli_error(NULL, "no room for a stack of %u levels", CLI_DEPTH_MOST);
+  return cli_json_failure(a.code);
 }

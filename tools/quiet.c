@@ -23,7 +23,7 @@ surg_context *quiet_context(const cli_common *common) {
 surg_status quiet_tell(surg_context *ctx, surg_status status) {
   const char *line = ctx ? surg_context_error(ctx) : NULL;
   if (line)
-    fprintf(stderr, "%s\n", line);
+    cli_error_line(line);
   else if (status == SURG_ENOMEM)
     cli_no_memory();
   return status;

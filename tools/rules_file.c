@@ -18,8 +18,7 @@ int cli_read_text(const char *path, size_t most, char **text, size_t *n) {
   if (!bad) return EXIT_DONE;
   free(*text);
   *text = NULL;
-  cli_put(stderr, path);
-  fprintf(stderr, ": error: cannot read: %s\n", strerror(bad));
+  cli_error(path, "cannot read: %s", strerror(bad));
   return bad == ENOMEM ? EXIT_LIMIT : EXIT_IO;
 }
 

@@ -97,6 +97,26 @@ class Broken(Case):
             os.unlink(name) if os.path.isfile(name) else None
         return new
 
+    def test_json_failure(self):
+        """--json answers with JSON also where a command fails before it has a result."""
+        self.write('garbage.onnx', b'garbage')
+        for command in self.commands():
+            if command in APART or '--json' not in self.ok(command, '--help').decode():
+                continue
+            args = [{'MODEL': 'garbage.onnx', 'OUT': 'out.onnx'}.get(a, a) for a in ARGUMENTS[command]]
+            for more in ([], ['--no-such-option']):
+                with self.subTest(command=command, more=more):
+                    r = self.run_tool(command, *more, '--json', *args)
+                    answer = json.loads(r.stdout)
+                    self.assertNotEqual(r.returncode, 0)
+                    errors = [line for line in r.stderr.decode().splitlines() if 'error: ' in line]
+                    if errors:
+                        self.assertEqual(answer.get('error', errors[0]), errors[0])
+                        self.assertEqual(answer.get('exit', r.returncode), r.returncode)
+                    else:  # the answer is the result
+                        self.assertIn(command, ('check', 'doctor', 'explain'))
+        self.made()
+
     def commands(self):
         text = self.ok('--help').decode()
         named = set(re.findall(r'[a-z]+', ' '.join(re.findall(r'^ +onnxsurg ([a-z|]+)(?= |$)', text, re.M)))) - {'or'}

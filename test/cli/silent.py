@@ -105,7 +105,7 @@ class Silent(Case):
         self.assertEqual(found, {'schema': 1, 'in': ['a.onnxtxt', 'b.onnxtxt'], 'out': 'out.onnx',
                                  'connected': [{'value': 'm', 'input': 'm'}], 'nodes': 2,
                                  'inputs': ['x'], 'outputs': ['y']})
-        self.bad(2, r'both the model and the report', 'merge', '--json', 'a.onnxtxt', 'b.onnxtxt',
+        self.bad(2, r'used for the model and --json', 'merge', '--json', 'a.onnxtxt', 'b.onnxtxt',
                  '-o', '-')
 
     def test_isolate_as_json(self):

@@ -115,9 +115,8 @@ static bool same_results(job *j, surg_model *m) {
   if (s == SURG_OK) s = surg_compare_get(report, &sum);
   const bool idle = s == SURG_OK && sum.checked == 0;
   if (idle && j->failed == EXIT_DONE) {
-    cli_put(stderr, surg_model_path(j->m));
-    fprintf(stderr, ": error: results cannot be compared: %s (--test CMD judges otherwise)\n",
-            sum.skip_why); /* escaped */
+    cli_error(surg_model_path(j->m), "results cannot be compared: %s (--test CMD judges otherwise)",
+              sum.skip_why);
     j->failed = EXIT_MODEL;
   }
   /* Equal numbers in all runs are no difference, even where they prove nothing. */
@@ -216,7 +215,7 @@ static int open_test(job *j, char *folder, size_t room) {
   if (code != EXIT_DONE) return code;
   const int e = surg__os_temp_folder("onnxsurg-bisect", folder, room);
   if (e) {
-    fprintf(stderr, "onnxsurg: error: no temporary folder in $TMPDIR: %s\n", strerror(e));
+    cli_error(NULL, "no temporary folder in $TMPDIR: %s", strerror(e));
     return EXIT_IO;
   }
   snprintf(j->candidate, sizeof j->candidate, "%s/candidate.onnx", folder);

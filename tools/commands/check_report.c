@@ -204,6 +204,7 @@ void output_finish(output *o, int code) {
   if (o->form == FORM_TEXT) return;
   json_t *j = o->form == FORM_SARIF ? sarif_json(o, code)
                                     : json_pack("{s:i, s:O}", "schema", 1, "files", o->list);
+  cli_stdout_used();
   json_dumpf(j, stdout, JSON_INDENT(2));
   putchar('\n');
   json_decref(j);

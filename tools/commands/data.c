@@ -199,8 +199,7 @@ static int run(const moving *j, surg_context *ctx, char **args, size_t n) {
   for (size_t i = 0; code == EXIT_DONE && i < n; i += step) {
     const surg_status s = move(j, ctx, args + i, out + i, step);
     if (s != SURG_OK && !surg_context_error(ctx)) {
-      cli_put(stderr, args[i]);
-      fprintf(stderr, ": error: %s\n", surg_status_name(s));
+      cli_error(args[i], "%s", surg_status_name(s));
     }
     code = cli_exit_code(s);
   }

@@ -122,7 +122,6 @@ int diff_write_html(const diff_view *v, const char *path) {
   const bool failed = !f || ferror(f);
   const bool unclosed = f && f != stdout && fclose(f) != 0;
   if (!failed && !unclosed) return EXIT_DONE;
-  cli_put(stderr, path);
-  fprintf(stderr, ": error: cannot write: %s\n", strerror(errno));
+  cli_error(path, "cannot write: %s", strerror(errno));
   return EXIT_IO;
 }

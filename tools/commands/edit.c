@@ -51,9 +51,18 @@ static int take(void *user, int o, char *arg) {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* Prints an error about a line of the script and frees it. */
+static void tell(const editing *e, size_t line, cli_text *text) {
+  cli_text place = {0};
+  cli_text_printf(&place, "%s:%zu", e->script, line);
+  cli_error_text(cli_text_of(&place), text);
+  cli_text_free(&place);
+}
+
 static int refuse(const editing *e, size_t line, const char *text) {
-  cli_put(stderr, e->script);
-  fprintf(stderr, ":%zu: error: %s\n", line, text);
+  cli_text t = {0};
+  cli_text_puts(&t, text);
+  tell(e, line, &t);
   return EXIT_USAGE;
 }
 
@@ -181,10 +190,10 @@ static int read_steps(editing *e, char *text) {
 
 /* Reports the step that failed. */
 static int failed(const editing *e, const step *s, int code) {
-  cli_put(stderr, e->script);
-  fprintf(stderr, ":%zu: error: this step failed, nothing is written: ", s->line);
-  cli_put(stderr, s->text);
-  fputc('\n', stderr);
+  cli_text t = {0};
+  cli_text_puts(&t, "this step failed, nothing is written: ");
+  cli_text_escape(&t, s->text, 0);
+  tell(e, s->line, &t);
   return code;
 }
 
@@ -192,8 +201,7 @@ static int failed(const editing *e, const step *s, int code) {
 static bool undone(const editing *e, const surg_run_report *report, const char *in) {
   char *text = NULL;
   if (surg_run_undone(report, 0, &text) != SURG_OK) return false;
-  cli_put(stderr, in);
-  fprintf(stderr, ": error: not done: %s\n", text); /* escaped */
+  cli_error(in, "not done: %s", text);
   surg_context_free_bytes(e->ctx, text);
   return true;
 }

@@ -38,8 +38,7 @@ static int take(void *user, int o, char *arg) {
 static int refuse(const finding *f, surg_status s, const char *why) {
   if (s == SURG_ENOMEM) return cli_no_memory();
   if (s == SURG_ENOTFOUND && (f->count || f->common.json)) return EXIT_MODEL;
-  cli_put(stderr, surg_model_path(f->m));
-  fprintf(stderr, ": error: %s\n", why); /* escaped */
+  cli_error(surg_model_path(f->m), "%s", why);
   return s == SURG_ENOTFOUND ? EXIT_MODEL : EXIT_USAGE;
 }
 

@@ -323,6 +323,7 @@ void info_print_json(const info_facts *f, const info_more *more, bool one_line) 
   if (more->top) json_object_set_new(j, "top", top_json(f, more->top));
   if (more->weights) json_object_set_new(j, "tensors", info_weights_json(f));
   if (more->modules) json_object_set_new(j, "modules", info_modules_json(f, more->modules));
+  cli_stdout_used();
   char *text = json_dumps(j, JSON_INDENT(2));
   json_decref(j);
   writer w = {.one_line = one_line};

@@ -58,9 +58,11 @@ static int write_value(const job *j, const surg_isolated *x, bool output, size_t
     s = surg_array_save(a, file_of(j, output ? "output" : "input", i), SURG_ARRAY_PB, name);
   surg_array_free(a);
   if (s != SURG_EUNSUPPORTED) return cli_exit_code(s);
-  fprintf(stderr, "onnxsurg: error: value ");
-  cli_put(stderr, name);
-  fprintf(stderr, ": has no form as a message\n");
+  cli_text t = {0};
+  cli_text_puts(&t, "value ");
+  cli_text_escape(&t, name, 0);
+  cli_text_puts(&t, ": has no form as a message");
+  cli_error_text(NULL, &t);
   return EXIT_MODEL;
 }
 
@@ -74,9 +76,8 @@ static int make_folder(job *j) {
   snprintf(j->folder, n, "%.*s" SET, (int)dir, j->out);
   const int why = surg__os_make_folder(j->folder);
   if (!why) return EXIT_DONE;
-  cli_put(stderr, j->folder);
-  fprintf(stderr, ": error: %s\n",
-          why == EEXIST ? "is there already: give OUT a folder of its own" : strerror(why));
+  cli_error(j->folder, "%s",
+            why == EEXIST ? "is there already: give OUT a folder of its own" : strerror(why));
   return EXIT_IO;
 }
 

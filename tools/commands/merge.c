@@ -278,7 +278,7 @@ static int run(merging *j, surg_context *ctx, char **args, size_t n) {
     code = cli_exit_code(s);
   }
   if (s != SURG_OK && !surg_context_error(ctx))
-    fprintf(stderr, "onnxsurg: error: %s\n", surg_status_name(s));
+    cli_error(NULL, "%s", surg_status_name(s));
   if (code == EXIT_DONE && j->common.json) report(j, a, args, n);
   surg_model_free(a);
   surg_manifest_free(parts);
@@ -298,7 +298,7 @@ int cmd_merge(int argc, char **argv) {
     else if (!j.out || !*j.out)
       code = cli_usage("no output given: `onnxsurg merge A B -o OUT`");
     else if (j.common.json && !strcmp(j.out, "-"))
-      code = cli_usage("standard output cannot be both the model and the report of --json");
+      code = cli_stdout_twice("--json");
     else
       code = cli_check_folder(j.out);
     surg_context *ctx = code == EXIT_DONE ? cli_context(&j.common) : NULL;

@@ -47,8 +47,7 @@ static int add(surg_model *m, const char *address, surg_node ***list, size_t *n)
     *n += more;
     return cli_exit_code(s);
   }
-  cli_put(stderr, surg_model_path(m));
-  fprintf(stderr, ": error: %s\n", why); /* escaped */
+  cli_error(surg_model_path(m), "%s", why);
   return s == SURG_ENOTFOUND ? EXIT_MODEL : EXIT_USAGE;
 }
 

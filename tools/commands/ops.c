@@ -145,10 +145,12 @@ static const char *op_at(const void *list, size_t i) {
 
 static int unknown_name(const char *name) {
   const char *near = surg_nearest_name(name, "", SURG_OP_COUNT - 1, op_at);
-  fprintf(stderr, "onnxsurg: error: no operator ");
-  cli_put(stderr, name);
-  if (near) fprintf(stderr, ": did you mean %s?", near);
-  fprintf(stderr, " (try `onnxsurg ops`)\n");
+  cli_text t = {0};
+  cli_text_puts(&t, "no operator ");
+  cli_text_escape(&t, name, 0);
+  cli_error_near(&t, near);
+  cli_text_puts(&t, " (try `onnxsurg ops`)");
+  cli_error_text(NULL, &t);
   return EXIT_USAGE;
 }
 
@@ -160,12 +162,12 @@ static int show_one(surg_context *ctx, const surg_schema *s, const char *opset, 
     const surg_schema *then = surg_schema_find(surg_schema_domain(s), surg_schema_name(s),
                                                n > INT32_MAX ? -1 : (int64_t)n);
     if (!then || surg_schema_deprecated(then)) {
-      fprintf(stderr, "onnxsurg: error: %s is no operator of %s opset ", surg_schema_name(s),
-              domain_name(surg_schema_domain(s)));
-      cli_put(stderr, opset);
-      fprintf(stderr, ": it came with %d, the newest opset is %lld\n",
-              surg_schema_since(surg_schema_version(surg_schema_op(s), 0)),
-              (long long)surg_schema_newest(surg_schema_domain(s)));
+      const char *domain = surg_schema_domain(s);
+      cli_error(NULL,
+                "%s is no operator of %s opset %llu: it came with %d, the newest opset is %lld",
+                surg_schema_name(s), domain_name(domain), (unsigned long long)n,
+                surg_schema_since(surg_schema_version(surg_schema_op(s), 0)),
+                (long long)surg_schema_newest(domain));
       return EXIT_USAGE;
     }
     s = then;

@@ -128,10 +128,12 @@ static int show(surg_registry *r, const char *name, bool json) {
     return EXIT_DONE;
   }
   const char *near = surg_nearest_name(name, r, surg_registry_pass_count(r), pass_name_at);
-  fprintf(stderr, "onnxsurg: error: no pass ");
-  cli_put(stderr, name);
-  if (near) fprintf(stderr, ": did you mean %s?", near);
-  fprintf(stderr, " (try `onnxsurg passes`)\n");
+  cli_text t = {0};
+  cli_text_puts(&t, "no pass ");
+  cli_text_escape(&t, name, 0);
+  cli_error_near(&t, near);
+  cli_text_puts(&t, " (try `onnxsurg passes`)");
+  cli_error_text(NULL, &t);
   return EXIT_USAGE;
 }
 

@@ -107,7 +107,7 @@ static int run(job *j) {
 static int open_all(job *j) {
   surg_status s = j->inherit ? surg_target_open(j->ctx, j->inherit, &j->target) : SURG_OK;
   if (s == SURG_OK && j->log_name && !(j->log = surg__os_fopen(j->log_name, "w"))) {
-    fprintf(stderr, "onnxsurg: error: --log: %s\n", strerror(errno));
+    cli_error(NULL, "--log: %s", strerror(errno));
     return EXIT_IO;
   }
   if (s == SURG_OK) s = surg_importer_new(j->ctx, j->command, &j->limits, &j->im);

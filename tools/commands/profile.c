@@ -135,10 +135,12 @@ static void report_errors(char *const wrong[3]) {
     for (unsigned k = 0; k < i && wrong[i]; k++)
       repeated |= wrong[k] && !strcmp(wrong[k], wrong[i]);
     if (!wrong[i] || repeated) continue;
-    fprintf(stderr, "onnxsurg: error: with the %s", titles[i]);
+    cli_text t = {0};
+    cli_text_printf(&t, "with the %s", titles[i]);
     for (unsigned k = i + 1; k < 3; k++)
-      if (wrong[k] && !strcmp(wrong[k], wrong[i])) fprintf(stderr, ", %s", titles[k]);
-    fprintf(stderr, " sizes: %s\n", wrong[i]);
+      if (wrong[k] && !strcmp(wrong[k], wrong[i])) cli_text_printf(&t, ", %s", titles[k]);
+    cli_text_printf(&t, " sizes: %s", wrong[i]);
+    cli_error_text(NULL, &t);
   }
 }
 

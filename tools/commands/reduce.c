@@ -49,17 +49,15 @@ typedef struct reduction {
 static bool first_test(reduction *r, int code) {
   r->tested = true;
   if (cli_interrupted(NULL)) {
-    fprintf(stderr, "onnxsurg: error: interrupted in the first test; nothing is written\n");
+    cli_error(NULL, "interrupted in the first test; nothing is written");
     r->failed = EXIT_LIMIT;
   } else if (code == SURG_COMMAND_ENDED && !r->has_code) {
-    fprintf(stderr,
-            "onnxsurg: error: --test runs over %llu seconds on the whole model; "
-            "give it more with --test-timeout\n",
-            (unsigned long long)r->limits.seconds);
+    cli_error(NULL,
+              "--test runs over %llu seconds on the whole model; give it more with --test-timeout",
+              (unsigned long long)r->limits.seconds);
     r->failed = EXIT_LIMIT;
   } else if (r->has_code && code != r->code) {
-    fprintf(stderr, "onnxsurg: error: --test exits with %d on the whole model, not %d (--code)\n",
-            code, r->code);
+    cli_error(NULL, "--test exits with %d on the whole model, not %d (--code)", code, r->code);
     r->failed = EXIT_USAGE;
   } else {
     r->code = code;
@@ -112,7 +110,7 @@ static int reduce(reduction *r, const cli_common *common, char **args) {
   surg_model *m = NULL;
   surg_status s = cli_load_whole(r->ctx, common, args[0], &m);
   if (s == SURG_OK) r->failed = cli_fixed_apply(r->ctx, &m, &r->fixed);
-  if (r->failed && surg_context_error(r->ctx)) fprintf(stderr, "%s\n", surg_context_error(r->ctx));
+  if (r->failed && surg_context_error(r->ctx)) cli_error_line(surg_context_error(r->ctx));
   if (r->failed) s = SURG_EUSAGE;
   if (s == SURG_OK) s = surg_reduce(&m, test, r, &options, &done);
   if (s == SURG_OK) {
@@ -122,7 +120,7 @@ static int reduce(reduction *r, const cli_common *common, char **args) {
     if (s == SURG_OK) s = surg_model_save(m, args[1], &save);
   }
   if (s != SURG_OK && !r->failed && surg_context_error(r->ctx))
-    fprintf(stderr, "%s\n", surg_context_error(r->ctx));
+    cli_error_line(surg_context_error(r->ctx));
   surg_model_free(m);
   return r->failed ? r->failed : cli_exit_code(s);
 }
@@ -143,7 +141,7 @@ static int run(reduction *r, const cli_common *common, char **args) {
   const int e =
       code == EXIT_DONE ? surg__os_temp_folder("onnxsurg-reduce", folder, sizeof folder) : 0;
   if (e) {
-    fprintf(stderr, "onnxsurg: error: no temporary folder in $TMPDIR: %s\n", strerror(e));
+    cli_error(NULL, "no temporary folder in $TMPDIR: %s", strerror(e));
     code = EXIT_IO;
   }
   if (code == EXIT_DONE) {

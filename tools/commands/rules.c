@@ -58,6 +58,7 @@ static void list_json(surg_context *ctx, const surg_rule *one) {
   }
   json_object_set_new(j, "schema", json_integer(1));
   json_object_set_new(j, "rules", all);
+  cli_stdout_used();
   json_dumpf(j, stdout, JSON_INDENT(2));
   putchar('\n');
   json_decref(j);
@@ -96,10 +97,12 @@ static int find_rule(surg_context *ctx, const char *name, const surg_rule **out)
   }
   *out = NULL;
   const char *near = n ? surg_nearest_name(name, ctx, n, name_at) : NULL;
-  fprintf(stderr, "onnxsurg: error: no rule ");
-  cli_put(stderr, name);
-  if (near) fprintf(stderr, ": did you mean %s?", near);
-  fprintf(stderr, " (try `onnxsurg rules`)\n");
+  cli_text t = {0};
+  cli_text_puts(&t, "no rule ");
+  cli_text_escape(&t, name, 0);
+  cli_error_near(&t, near);
+  cli_text_puts(&t, " (try `onnxsurg rules`)");
+  cli_error_text(NULL, &t);
   return EXIT_USAGE;
 }
 

@@ -180,8 +180,7 @@ int cli_run_failed(const surg_model *m, const surg_session *s, surg_status statu
   /* The reason is empty if the library ran out of memory. */
   const char *why = surg_session_why(s);
   cli_reports();
-  fprintf(stderr, "%s: error: %s%s\n", surg_model_path(m), *why ? why : surg_status_name(status),
-          hint ? hint : "");
+  cli_error(surg_model_path(m), "%s%s", *why ? why : surg_status_name(status), hint ? hint : "");
   return cli_exit_code(status);
 }
 

@@ -55,11 +55,13 @@ static int by_path(const void *a, const void *b) {
 
 static int same_file(const run_job *j, const named_file *a, const named_file *b) {
   const bool first = a->output < b->output;
-  fprintf(stderr, "%s: error: outputs ", surg_model_path(j->m));
-  cli_put(stderr, output_name(j, (first ? a : b)->output));
-  fputs(" and ", stderr);
-  cli_put(stderr, output_name(j, (first ? b : a)->output));
-  fputs(" would be the same file: rename one of them\n", stderr);
+  cli_text t = {0};
+  cli_text_puts(&t, "outputs ");
+  cli_text_escape(&t, output_name(j, (first ? a : b)->output), 0);
+  cli_text_puts(&t, " and ");
+  cli_text_escape(&t, output_name(j, (first ? b : a)->output), 0);
+  cli_text_puts(&t, " would be the same file: rename one of them");
+  cli_error_text(surg_model_path(j->m), &t);
   return EXIT_MODEL;
 }
 
@@ -88,9 +90,11 @@ static int write_one(const run_job *j, size_t i) {
       surg_array_save(j->result[i], path, pb ? SURG_ARRAY_PB : SURG_ARRAY_NPY, name);
   free(path);
   if (s != SURG_EUNSUPPORTED) return cli_exit_code(s);
-  fprintf(stderr, "%s: error: output ", surg_model_path(j->m));
-  cli_put(stderr, name);
-  fprintf(stderr, pb ? ": is nothing\n" : ": has a type that NumPy lacks: try --format pb\n");
+  cli_text t = {0};
+  cli_text_puts(&t, "output ");
+  cli_text_escape(&t, name, 0);
+  cli_text_puts(&t, pb ? ": is nothing" : ": has a type that NumPy lacks: try --format pb");
+  cli_error_text(surg_model_path(j->m), &t);
   return EXIT_MODEL;
 }
 
@@ -150,10 +154,10 @@ static int compare_one(const run_job *j, size_t i, const char *path, json_t *lis
 }
 
 static int lacks(const run_job *j, size_t i) {
-  cli_put(stderr, j->expect);
-  fprintf(stderr, ": error: contains no output_%zu.pb for output ", i);
-  cli_put(stderr, output_name(j, i));
-  fputc('\n', stderr);
+  cli_text t = {0};
+  cli_text_printf(&t, "contains no output_%zu.pb for output ", i);
+  cli_text_escape(&t, output_name(j, i), 0);
+  cli_error_text(j->expect, &t);
   return EXIT_MODEL;
 }
 

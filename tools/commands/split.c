@@ -177,8 +177,7 @@ static int name_files(splitting *j, const char *in) {
     j->paths[k] = name_part(stem, k);
     if (!j->paths[k]) code = cli_no_memory();
     if (code != EXIT_DONE || j->overwrite || !surg__os_exists(j->paths[k])) continue;
-    cli_put(stderr, j->paths[k]);
-    fprintf(stderr, ": error: exists; give --overwrite or another --output\n");
+    cli_error(j->paths[k], "exists; give --overwrite or another --output");
     code = EXIT_IO;
   }
   free(stem);
@@ -275,7 +274,7 @@ static int run(splitting *j, surg_context *ctx, const char *in) {
     code = cli_exit_code(s);
   }
   if (s != SURG_OK && !surg_context_error(ctx))
-    fprintf(stderr, "onnxsurg: error: %s\n", surg_status_name(s));
+    cli_error(NULL, "%s", surg_status_name(s));
   if (code == EXIT_DONE) report(j, text);
   surg_context_free_bytes(ctx, text);
   return code;

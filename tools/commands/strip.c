@@ -105,14 +105,14 @@ static int start(int argc, char **argv, stripping *j, const struct option *optio
   if (j->restore && !j->from && !j->how.draw)
     return cli_usage("restore expects --from MODEL, --draw, or both");
   if (j->common.json && strcmp(args[1], "-") == 0)
-    return cli_usage("standard output cannot be both the model and the report of --json");
+    return cli_stdout_twice("--json");
   code = cli_check_folder(args[1]);
   if (code != EXIT_DONE) return code;
   surg_context *ctx = cli_context(&j->common);
   if (!ctx) return EXIT_LIMIT;
   const surg_status s = run(j, ctx, args);
   if (s != SURG_OK && !surg_context_error(ctx))
-    fprintf(stderr, "onnxsurg: error: %s\n", surg_status_name(s));
+    cli_error(NULL, "%s", surg_status_name(s));
   surg_context_free(ctx);
   return cli_flush(cli_exit_code(s));
 }

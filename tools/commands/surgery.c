@@ -77,14 +77,12 @@ static bool tell_undone(surg_context *ctx, const outcome *o) {
   for (size_t i = 0; i < r->undone && i < UNDONE_SHOWN; i++) {
     char *text = NULL;
     const surg_status s = surg_run_undone(o->report, i, &text);
-    cli_put(stderr, o->in);
-    fprintf(stderr, ": error: not done: %s\n", s == SURG_OK ? text : "?"); /* escaped */
+    cli_error(o->in, "not done: %s", s == SURG_OK ? text : "?");
     surg_context_free_bytes(ctx, text);
   }
   if (r->all_undone > UNDONE_SHOWN && r->undone > UNDONE_SHOWN) {
-    cli_put(stderr, o->in);
-    fprintf(stderr, ": error: not done: %llu more (--json lists them)\n",
-            (unsigned long long)(r->all_undone - UNDONE_SHOWN));
+    cli_error(o->in, "not done: %llu more (--json lists them)",
+              (unsigned long long)(r->all_undone - UNDONE_SHOWN));
   }
   return r->all_undone > 0;
 }
@@ -132,8 +130,7 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipel
     *changed = o.run.changed;
   }
   if (s != SURG_OK && !surg_context_error(ctx)) {
-    cli_put(stderr, in);
-    fprintf(stderr, ": error: %s\n", surg_status_name(s));
+    cli_error(in, "%s", surg_status_name(s));
   }
   for (int side = 0; side < 2; side++) {
     interface_free(&o.inputs[side]);
@@ -235,16 +232,17 @@ static int arrange(surgery *j, char **args, int n, int *inputs, const char **out
   if (j->run.dry_run) return EXIT_DONE;
   if (fleet_is_folder(args[0])) return cli_usage("a folder of models needs -i or --out-dir");
   if (!*out && n == 1) {
-    fprintf(stderr, "onnxsurg: error: no output given: `onnxsurg IN OUT`, or -i to change ");
-    cli_put(stderr, args[0]);
-    fprintf(stderr, " itself\n");
+    cli_text t = {0};
+    cli_text_puts(&t, "no output given: `onnxsurg IN OUT`, or -i to change ");
+    cli_text_escape(&t, args[0], 0);
+    cli_text_puts(&t, " itself");
+    cli_error_text(NULL, &t);
     return EXIT_USAGE;
   }
   if (*inputs > 1) return cli_usage("several models need -i or --out-dir");
   if (!**out) return cli_usage("an empty file name");
   if (strcmp(*out, "-") == 0 && (j->common.json || j->print_after.n))
-    return cli_usage("standard output cannot be used for the model and %s",
-                     j->common.json ? "--json" : "--print-after");
+    return cli_stdout_twice(j->common.json ? "--json" : "--print-after");
   return cli_check_folder(*out);
 }
 

@@ -224,8 +224,7 @@ static int keep(surgery *j, size_t i, const char *arg) {
 static int read_pipeline(surgery *j, const char *path) {
   FILE *f = surg__os_fopen(path, "r");
   if (!f) {
-    cli_put(stderr, path);
-    fprintf(stderr, ": error: cannot open: %s\n", strerror(errno));
+    cli_error(path, "cannot open: %s", strerror(errno));
     return EXIT_IO;
   }
   j->pipeline_text = malloc(PIPELINE_FILE_MAX + 1);
@@ -234,8 +233,7 @@ static int read_pipeline(surgery *j, const char *path) {
   fclose(f);
   if (!j->pipeline_text) return cli_no_memory();
   if (bad || n > PIPELINE_FILE_MAX || memchr(j->pipeline_text, 0, n)) {
-    cli_put(stderr, path);
-    fprintf(stderr, ": error: %s\n", bad ? strerror(bad) : "is no pipeline text");
+    cli_error(path, "%s", bad ? strerror(bad) : "is no pipeline text");
     return EXIT_IO;
   }
   char *t = j->pipeline_text;

@@ -279,10 +279,10 @@ static int check_options(job *j, int models) {
 static bool has_counterpart(const fleet_model *m) {
   surg__stat st;
   if (surg__os_stat(m->out, &st) == 0) return true;
-  cli_put(stderr, m->in);
-  fprintf(stderr, ": error: no counterpart ");
-  cli_put(stderr, m->out);
-  fputc('\n', stderr);
+  cli_text t = {0};
+  cli_text_puts(&t, "no counterpart ");
+  cli_text_escape(&t, m->out, 0);
+  cli_error_text(m->in, &t);
   return false;
 }
 

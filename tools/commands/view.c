@@ -124,18 +124,19 @@ static int find_graph(surg_model *m, const char *text, surg_graph **out) {
   free(place);
   if (*out) return EXIT_DONE;
   const surg_status s = surg_select_nodes(m, text, &n, 1, &count, why, sizeof why);
-  cli_put(stderr, surg_model_path(m));
   if (s != SURG_OK && s != SURG_ELIMIT) {
-    fprintf(stderr, ": error: --graph: %s\n", why); /* escaped */
+    cli_error(surg_model_path(m), "--graph: %s", why);
     return s == SURG_ENOTFOUND ? EXIT_MODEL : EXIT_USAGE;
   }
   *out = count == 1 ? graph_of(n) : NULL;
   if (*out) return EXIT_DONE;
-  fprintf(stderr, ": error: --graph: ");
-  cli_put(stderr, text);
-  fprintf(stderr, count == 1 ? " contains no graph, or several: name one, as in"
-                               " `graph.node[5].then_branch`\n"
-                             : " is several nodes; expected one\n");
+  cli_text t = {0};
+  cli_text_puts(&t, "--graph: ");
+  cli_text_escape(&t, text, 0);
+  cli_text_puts(&t, count == 1 ? " contains no graph, or several: name one, as in"
+                                 " `graph.node[5].then_branch`"
+                               : " is several nodes; expected one");
+  cli_error_text(surg_model_path(m), &t);
   return EXIT_USAGE;
 }
 

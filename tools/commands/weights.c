@@ -146,7 +146,7 @@ static int check_options(const exchange *j, char **args, int n) {
     return cli_usage(expected == 1 ? "weights --export expects one model"
                                    : "weights expects IN and OUT");
   if (expected == 2 && j->common.json && strcmp(args[1], "-") == 0)
-    return cli_usage("standard output cannot be both the model and the report of --json");
+    return cli_stdout_twice("--json");
   const int code = j->to ? cli_check_folder(j->to) : EXIT_DONE;
   return code == EXIT_DONE && expected == 2 ? cli_check_folder(args[1]) : code;
 }
@@ -206,7 +206,7 @@ int cmd_weights(int argc, char **argv) {
   if (!ctx) return EXIT_LIMIT;
   const surg_status s = run(&j, ctx, argv + optind);
   if (s != SURG_OK && !surg_context_error(ctx))
-    fprintf(stderr, "onnxsurg: error: %s\n", surg_status_name(s));
+    cli_error(NULL, "%s", surg_status_name(s));
   surg_context_free(ctx);
   return cli_flush(cli_exit_code(s));
 }

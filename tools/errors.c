@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See errors.h. */
+#include "errors.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+static char *first; /* the first error line; later ones are its consequences */
+static bool asked, given;
+
+void cli_error_line(const char *line) {
+  cli_progress_clear();
+  fprintf(stderr, "%s\n", line);
+  if (!first) first = strdup(line); /* NULL: JSON says null */
+}
+
+void cli_error_text(const char *where, cli_text *text) {
+  cli_text line = {0};
+  if (where)
+    cli_text_escape(&line, where, 0);
+  else
+    cli_text_puts(&line, "onnxsurg");
+  cli_text_printf(&line, ": error: %s", cli_text_of(text));
+  if (line.failed || text->failed)
+    cli_no_memory();
+  else
+    cli_error_line(cli_text_of(&line));
+  cli_text_free(&line);
+  cli_text_free(text);
+}
+
+void cli_error(const char *where, const char *fmt, ...) {
+  cli_text text = {0};
+  char *p = NULL;
+  va_list args;
+  va_start(args, fmt);
+  const int n = vasprintf(&p, fmt, args);
+  va_end(args);
+  if (n < 0)
+    cli_text_fail(&text);
+  else
+    cli_text_puts(&text, p);
+  if (n >= 0) free(p);
+  cli_error_text(where, &text);
+}
+
+void cli_error_near(cli_text *text, const char *near) {
+  if (near) cli_text_printf(text, ": did you mean %s?", near);
+}
+
+void cli_json_asked(void) {
+  asked = true;
+}
+
+void cli_stdout_used(void) {
+  given = true;
+}
+
+int cli_stdout_twice(const char *option) {
+  cli_stdout_used();
+  return cli_usage("standard output cannot be used for the model and %s", option);
+}
+
+int cli_json_failure(int code) {
+  if (code > EXIT_DONE && asked && !given) {
+    cli_print_json(json_pack("{s:i,s:i,s:o}", "schema", 1, "exit", code, "error",
+                             first ? cli_text_json(first) : json_null()));
+    code = cli_flush(code);
+  }
+  free(first);
+  first = NULL;
+  return code;
+}
