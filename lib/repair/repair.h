@@ -37,6 +37,8 @@ size_t surg__repair_contradictions(surg_model *m);
 /* The numbers of objections of a target to a model. */
 typedef struct surg__repair_counts {
   size_t count[SURG__C_SAYS + 1]; /* ILLEGAL objections by cause */
+  uint32_t causes; /* bits 1 << cause: of these objections, and why their nodes fit no
+                    * other fact: what a cure may be for */
   size_t all, unknown;
   size_t misread; /* of `all`: imported, and computed differently */
   size_t data;    /* elements of weights that are not available: no repair cures that, so neither
@@ -48,6 +50,14 @@ typedef struct surg__repair_counts {
  * (or NULL). */
 surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repair_counts *out,
                                surg__buf *ops);
+/* Bits 1 << cause: why the node of the objection fits none of the facts about its version. */
+uint32_t surg__repair_causes(const surg__objection *o);
+/* Whether cures for this cause may help: of the causes why a node fits no fact, the reported one
+ * may be one that nothing cures. */
+bool surg__repair_may_be_for(uint32_t causes, surg__cause cause);
+/* Appends the operator of the node to names separated by "+", once. */
+void surg__repair_add_op(surg__buf *b, const surg_node *n);
+bool surg__repair_has_op(const surg__buf *b, const char *name);
 
 /* Writes the interface of a model as callers see it, one line each: names, types and sizes of
  * inputs, names and types of inputs with a default, names and element types of outputs. */

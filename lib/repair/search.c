@@ -24,50 +24,6 @@
 #define USUAL 13 /* the opset that a model without one gets */
 #define OLDEST 7 /* the oldest opset that is tried */
 
-/* --- objections --- */
-
-static bool has_word(const surg__buf *b, const char *word) {
-  const size_t n = strlen(word);
-  for (size_t i = 0; i + n <= b->n; i++)
-    if (!memcmp(b->p + i, word, n) && (i == 0 || b->p[i - 1] == '+') &&
-        (i + n == b->n || b->p[i + n] == '+'))
-      return true;
-  return false;
-}
-
-static void add_op(surg__buf *b, const surg_node *n) {
-  char name[256];
-  const char *domain = surg_node_domain(n);
-  snprintf(name, sizeof name, "%s%s%s", domain, domain[0] ? "." : "", surg_node_op_type(n));
-  if (has_word(b, name)) return;
-  if (b->n) surg__buf_putc(b, '+');
-  surg__buf_puts(b, name);
-}
-
-static void count_one(void *user, const surg__objection *o) {
-  surg__repair_counts *all = user;
-  if (o->verdict == SURG__LEGAL) return;
-  if (o->cause == SURG__C_DATA) {
-    all->data++;
-    all->data_illegal += o->verdict == SURG__ILLEGAL;
-    return;
-  }
-  if (o->verdict == SURG__UNKNOWN) {
-    all->unknown++;
-    return;
-  }
-  all->count[o->cause]++;
-  all->all++;
-  all->misread += o->misread;
-  if (all->ops && o->node && o->cause != SURG__C_DYNAMIC) add_op(all->ops, o->node);
-}
-
-surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repair_counts *out,
-                               surg__buf *ops) {
-  *out = (surg__repair_counts){.ops = ops};
-  return surg__target_model(t, m, count_one, out);
-}
-
 /* --- trying a cure --- */
 
 bool surg__repair_covers(surg__consent a, surg__consent b) {
@@ -306,14 +262,17 @@ static bool cure_ops(surg__repair *r, surg__repair_counts *now, bool ahead) {
 /* Collects all rejected operators. `note_form`: only those rejected in their present form, such as
  * a type or attribute. */
 static void note_any(void *user, const surg__objection *o) {
-  if (o->verdict == SURG__ILLEGAL && o->node && o->cause != SURG__C_DYNAMIC) add_op(user, o->node);
+  if (o->verdict == SURG__ILLEGAL && o->node && o->cause != SURG__C_DYNAMIC)
+    surg__repair_add_op(user, o->node);
 }
 
 static void note_form(void *user, const surg__objection *o) {
-  const bool form = o->cause == SURG__C_TYPE || o->cause == SURG__C_ATTR ||
-                    o->cause == SURG__C_RANGE || o->cause == SURG__C_PLACE ||
-                    o->cause == SURG__C_CONSTANT || o->cause == SURG__C_FED;
-  if (o->verdict == SURG__ILLEGAL && o->node && form) add_op(user, o->node);
+  static const surg__cause forms[] = {SURG__C_TYPE,  SURG__C_ATTR,     SURG__C_RANGE,
+                                      SURG__C_PLACE, SURG__C_CONSTANT, SURG__C_FED};
+  bool form = false;
+  for (size_t i = 0; i < SURG_COUNT(forms); i++)
+    form |= surg__repair_may_be_for(surg__repair_causes(o), forms[i]);
+  if (o->verdict == SURG__ILLEGAL && o->node && form) surg__repair_add_op(user, o->node);
 }
 
 /* The rules of a group that start from one operator. */
@@ -336,7 +295,7 @@ static candidates candidates_of(surg_context *ctx, size_t first, const char *gro
   const surg_rule *rule = surg_context_rule(ctx, first);
   const char *domain = surg_rule_domain(rule);
   snprintf(op, sizeof op, "%s%s%s", domain, domain[0] ? "." : "", surg_rule_op_type(rule));
-  if (strcmp(surg_rule_group(rule), group) != 0 || !has_word(ops, op)) return c;
+  if (strcmp(surg_rule_group(rule), group) != 0 || !surg__repair_has_op(ops, op)) return c;
   for (size_t i = 0; i < surg_context_rule_count(ctx) && c.n < CANDIDATES; i++) {
     const surg_rule *other = surg_context_rule(ctx, i);
     if (strcmp(surg_rule_group(other), group) != 0 || !starts_from(rule, other)) continue;
@@ -442,7 +401,9 @@ static void note_wrap(wraps *w, const surg_node *n, const surg__type_facts *type
 
 static void note_types(void *user, const surg__objection *o) {
   wraps *w = user;
-  if (o->verdict != SURG__ILLEGAL || o->cause != SURG__C_TYPE || !o->node) return;
+  if (o->verdict != SURG__ILLEGAL || !o->node ||
+      !surg__repair_may_be_for(surg__repair_causes(o), SURG__C_TYPE))
+    return;
   const surg__op_facts *op =
       surg__target_op(w->t, surg_node_domain(o->node), surg_node_op_type(o->node));
   for (size_t i = 0; op && i < op->n; i++)
@@ -456,7 +417,7 @@ static bool cure_wraps(surg__repair *r, surg__repair_counts *now) {
   bool any = false;
   surg__target_model(r->t, r->m, note_types, &w);
   for (size_t i = 0; i < w.texts.count; i++) {
-    if (now->count[SURG__C_TYPE]) any |= cure(r, w.texts.items[i], now);
+    if (surg__repair_may_be_for(now->causes, SURG__C_TYPE)) any |= cure(r, w.texts.items[i], now);
     free(w.texts.items[i]);
   }
   surg__vec_free(r->ctx, &w.texts);
@@ -537,7 +498,9 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   bool any = false;
   surg__buf uncast;
   surg__buf_init(&uncast, r->ctx);
-  if (now->count[SURG__C_OP] + now->count[SURG__C_VERSION] + now->count[SURG__C_TYPE] &&
+  if ((surg__repair_may_be_for(now->causes, SURG__C_OP) ||
+       surg__repair_may_be_for(now->causes, SURG__C_VERSION) ||
+       surg__repair_may_be_for(now->causes, SURG__C_TYPE)) &&
       surg__repair_uncast(r->m, r->origin, &uncast))
     any = cure(r, uncast.p, now);
   surg__buf_free(&uncast);
@@ -547,6 +510,40 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   if (now->all && has_defaults(r->m)) any |= cure(r, settle, now) || cure_ahead(r, settle, now);
   for (size_t i = 0; i < SURG_COUNT(types) && now->all; i++) any |= cure(r, types[i], now);
   return any;
+}
+
+/* Removes control flow, sequences and functions; most engines that reject these reject some of the
+ * nodes that take their place, too. */
+static bool cure_control(surg__repair *r, surg__repair_counts *now) {
+  static const char *const tried[] = {"unroll,fold,prune", "sequence,fold,prune",
+                                      "unroll,sequence,fold,prune", "inline"};
+  bool any = false;
+  for (size_t i = 0; i < SURG_COUNT(tried) && now->all; i++) any |= cure_ahead(r, tried[i], now);
+  return any;
+}
+
+/* Converts to the opset before the one that introduced a rejected operator or its version: some
+ * replacements exist for conversions only. */
+static void note_born(void *user, const surg__objection *o) {
+  uint64_t *born = user;
+  const surg_schema *s = o->node ? surg_node_schema(o->node) : NULL;
+  if (o->verdict != SURG__ILLEGAL || !s || surg_node_domain(o->node)[0]) return;
+  const int since = surg_schema_since(s);
+  if (since > OLDEST && since < 64) *born |= UINT64_C(1) << since;
+}
+
+static bool cure_born(surg__repair *r, surg__repair_counts *now) {
+  const surg__tspan *w = window(r->t);
+  uint64_t born = 0;
+  char text[64];
+  bool done = false;
+  surg__target_model(r->t, r->m, note_born, &born);
+  for (int since = 63; since > OLDEST && !done; since--) {
+    if (!(born >> since & 1) || (w && (since - 1 < w->low || since - 1 > w->high))) continue;
+    snprintf(text, sizeof text, "opset{to=%d}", since - 1);
+    done = cure_ahead(r, text, now);
+  }
+  return done;
 }
 
 /* Converts to an opset in which more replacements exist, and back if the result is better. */
@@ -601,6 +598,7 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_ATTR, "defaults{write=all}"},
                 {SURG__C_OP, "identity"},
                 {SURG__C_OP, "fold,prune"},
+                {SURG__C_VERSION, "fold,prune"},
                 {SURG__C_FUNCTION, "inline"},
                 {SURG__C_OP, "rewrite{rule=nop-cast}"},
                 {SURG__C_OP, "rewrite{group=simplify},prune"},
@@ -612,8 +610,9 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_OP, "rewrite{group=unquantized},fold{max-growth=inf},prune"},
                 {SURG__C_OP, "sequence,fold,prune"},
                 {SURG__C_OP, "unroll,fold,prune"},
-                {SURG__C_CONSTANT, "defaults{write=all}"},
                 {SURG__C_TYPE, "fold{max-growth=inf},prune"},
+                {SURG__C_TYPE, "fold{dequantize,max-growth=inf},prune"},
+                {SURG__C_VERSION, "fold{dequantize,max-growth=inf},prune"},
                 {SURG__C_TYPE, "inference,prune"},
                 {SURG__C_ATTR, "inference"},
                 {SURG__C_PLACE, "inference"},
@@ -621,13 +620,14 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
   bool any = false;
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
-    if (now->count[simple[i].cause]) any |= cure(r, simple[i].pipeline, now);
-  if (now->count[SURG__C_PLACE]) any |= cure_outputs(r, now);
+    if (surg__repair_may_be_for(now->causes, simple[i].cause))
+      any |= cure(r, simple[i].pipeline, now);
+  if (surg__repair_may_be_for(now->causes, SURG__C_PLACE)) any |= cure_outputs(r, now);
   /* A look-ahead search is about a replacement: replace operators before the opset is converted
    * again. */
   if (r->depth && now->all) any |= cure_ops(r, now, false);
   any |= cure_forms(r, now, false);
-  if (now->count[SURG__C_TYPE]) any |= cure_wraps(r, now);
+  if (surg__repair_may_be_for(now->causes, SURG__C_TYPE)) any |= cure_wraps(r, now);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_OPSET]) any |= cure_ops(r, now, false);
@@ -676,11 +676,12 @@ static surg_status search(surg__repair *r, surg__repair_counts *after) {
     if (round_of(r, after)) continue;
     if (r->depth && !r->is_wider) break;
     if (cure_forms(r, after, true) || cure_ops(r, after, true) || cure_opset_ahead(r, after) ||
-        cure_interface(r, after) || cure_sizes(r, after, false))
+        cure_control(r, after) || cure_interface(r, after) || cure_sizes(r, after, false))
       continue;
     /* Last resort, after all cheaper cures, so that they are responsible for fewer changes. */
     r->is_wider = true;
-    if (!cure_ops(r, after, true) && !cure_sizes(r, after, true) && !cure_elsewhere(r, after))
+    if (!cure_ops(r, after, true) && !cure_control(r, after) && !cure_sizes(r, after, true) &&
+        !cure_elsewhere(r, after) && !cure_born(r, after))
       break;
   }
   return r->failure;

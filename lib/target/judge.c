@@ -431,9 +431,11 @@ bool surg__judge_keeps_to(surg__judge *j) {
                        j->f->says ? j->f->says : "it is not supported");
     return false;
   }
-  if (!fits_opset(j) || !fits_types(j) || !fits_constants(j) || !fits_fed(j) || !fits_places(j) ||
-      !fits_attrs(j) || !fits_spelling(j) || !surg__judge_forms(j) || !surg__judge_shapes(j))
-    return false;
+  static bool (*const checks[])(surg__judge *) = {
+      fits_opset, fits_types,    fits_constants,    fits_fed,          fits_places,
+      fits_attrs, fits_spelling, surg__judge_forms, surg__judge_shapes};
+  for (j->passed = 0; j->passed < SURG_COUNT(checks); j->passed++)
+    if (!checks[j->passed](j)) return false;
   if (j->f->says)
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "supported with a limit: %s",
                        j->f->says);

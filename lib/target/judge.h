@@ -18,6 +18,7 @@ typedef struct surg__judge {
   surg__buf *why;
   surg__objection *o;
   surg__verdict worst;
+  unsigned passed; /* conditions of `f` that the node fulfils, in the order of checking */
 } surg__judge;
 
 /* Records an objection if its verdict is worse than the worst one so far. Returns true if it was

@@ -58,6 +58,8 @@ static void judge_listed(surg__judge *j, const surg__op_facts *op) {
   int since = surg__node_early(j->n) ? 1 : j->s ? surg_schema_since(j->s) : 0;
   if (since == 1 && !surg__target_takes_version(op, 1)) since = surg_schema_since(j->s);
   surg__objection first = {0};
+  uint32_t causes = 0;
+  unsigned passed = 0;
   bool any = false;
   surg__judge each = *j;
   surg__buf text;
@@ -72,10 +74,14 @@ static void judge_listed(surg__judge *j, const surg__op_facts *op) {
     each.worst = SURG__LEGAL;
     text.n = 0;
     surg__judge_keeps_to(&each);
-    /* Of the facts that apply to this version, the one with the mildest verdict decides. */
-    if (any && each.worst >= j->worst) continue;
+    if (each.worst == SURG__ILLEGAL) causes |= UINT32_C(1) << o.cause;
+    /* Of the facts that apply to this version, the one with the mildest verdict decides; of equal
+     * ones that which the node contradicts in its last condition: it fits most of them. */
+    const bool is_milder = !any || each.worst < j->worst;
+    if (!is_milder && (each.worst > j->worst || each.passed <= passed)) continue;
     any = true;
     j->worst = each.worst;
+    passed = each.passed;
     first = o;
     if (j->why) {
       j->why->n = 0;
@@ -84,6 +90,7 @@ static void judge_listed(surg__judge *j, const surg__op_facts *op) {
     if (j->worst == SURG__LEGAL) break;
   }
   surg__buf_free(&text);
+  first.causes = j->worst == SURG__ILLEGAL ? causes : 0;
   if (any && j->o) *j->o = first;
   if (!any) no_version(j, op);
   if (j->worst == SURG__ILLEGAL && is_misread(j, op, since)) note_misread(j);

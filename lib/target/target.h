@@ -253,6 +253,8 @@ typedef struct surg__objection {
   surg__verdict verdict; /* ILLEGAL or UNKNOWN; LEGAL: invalid ONNX that the engine accepts
                           * (C_INVALID only) */
   surg__cause cause;
+  uint32_t causes;  /* bits 1 << cause: why the node fits none of the facts about its version; each
+                     * may be cured. 0: for `cause` alone */
   const char *code; /* C_INVALID: of the finding, whose place is in `where`; else NULL */
   const char *where;
   bool misread;            /* the unsupported node is imported, and computed differently from

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Counts the objections of a target to a model, by cause, and names the rejected operators. */
+#include "repair/repair.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool surg__repair_has_op(const surg__buf *b, const char *word) {
+  const size_t n = strlen(word);
+  for (size_t i = 0; i + n <= b->n; i++)
+    if (!memcmp(b->p + i, word, n) && (i == 0 || b->p[i - 1] == '+') &&
+        (i + n == b->n || b->p[i + n] == '+'))
+      return true;
+  return false;
+}
+
+void surg__repair_add_op(surg__buf *b, const surg_node *n) {
+  char name[256];
+  const char *domain = surg_node_domain(n);
+  snprintf(name, sizeof name, "%s%s%s", domain, domain[0] ? "." : "", surg_node_op_type(n));
+  if (surg__repair_has_op(b, name)) return;
+  if (b->n) surg__buf_putc(b, '+');
+  surg__buf_puts(b, name);
+}
+
+uint32_t surg__repair_causes(const surg__objection *o) {
+  return o->causes | UINT32_C(1) << o->cause;
+}
+
+bool surg__repair_may_be_for(uint32_t causes, surg__cause cause) {
+  return causes >> cause & 1;
+}
+
+static void count_one(void *user, const surg__objection *o) {
+  surg__repair_counts *all = user;
+  if (o->verdict == SURG__LEGAL) return;
+  if (o->cause == SURG__C_DATA) {
+    all->data++;
+    all->data_illegal += o->verdict == SURG__ILLEGAL;
+    return;
+  }
+  if (o->verdict == SURG__UNKNOWN) {
+    all->unknown++;
+    return;
+  }
+  all->count[o->cause]++;
+  all->causes |= surg__repair_causes(o);
+  all->all++;
+  all->misread += o->misread;
+  if (all->ops && o->node && o->cause != SURG__C_DYNAMIC) surg__repair_add_op(all->ops, o->node);
+}
+
+surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repair_counts *out,
+                               surg__buf *ops) {
+  *out = (surg__repair_counts){.ops = ops};
+  return surg__target_model(t, m, count_one, out);
+}
