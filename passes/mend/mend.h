@@ -6,6 +6,14 @@
 
 #include <onnxsurg/onnxsurg.h>
 
+/* A node with a constant that does not fit the type of what it meets. */
+typedef struct mend_waiting {
+  surg_node *n;
+  size_t input;
+  int from, to; /* the type of the constant, and the narrower one of what it meets */
+  struct mend_waiting *next;
+} mend_waiting;
+
 typedef struct mending {
   surg_pass_ctx *p;
   surg_model *m;
@@ -19,6 +27,7 @@ typedef struct mending {
   size_t remain; /* errors of the checker in the result */
   size_t open;   /* in the last round: defects with which the model cannot be written */
   size_t tried;  /* attribute values tried so far */
+  mend_waiting *waiting; /* for types that agree */
   bool declared_inputs; /* an undefined value became an input of its declared type */
 } mending;
 
@@ -65,6 +74,16 @@ bool mend_defaults(mending *k);  /* inputs declared differently from their initi
 bool mend_declared(mending *k);  /* declared types that contradict inference */
 bool mend_elements(mending *k);  /* scalars versus tensors of one element */
 bool mend_types(mending *k);     /* element types and ranks of inputs that differ */
+/* Whether input i of n keeps its numbers in the element type `to`, but for digits, if it is a
+ * constant with known elements; true for others. */
+bool mend_fits(mending *k, const surg_node *n, size_t i, int to);
+/* Whether a number of the float type `from` may not fit the float type `to`. */
+bool mend_is_narrowed(int from, int to);
+/* Notes that n has to be computed in the type of its input i, `from`, instead of `to`. */
+bool mend_wait(mending *k, surg_node *n, size_t i, int from, int to);
+/* Computes the noted nodes so, up to where their results fit again. `agrees`: whether the types of
+ * a node agree. */
+bool mend_agree(mending *k, bool (*agrees)(mending *, surg_node *));
 /* Whether some node has an error, or inputs of several types where it requires one: types inferred
  * from it prove nothing. */
 bool mend_doubts(surg_model *m);

@@ -24,9 +24,40 @@ static int width(int dtype) {
   return 0;
 }
 
+/* Whether constants among the inputs that must have the type of input i fit the type `to`. With
+ * `narrow` of floats beside a narrower float: the first that does not is set. */
+static bool all_fit(mending *k, const surg_node *n, const surg_schema *s, size_t i, int to,
+                    size_t *narrow) {
+  for (size_t j = 0; j < surg_node_input_count(n); j++) {
+    if (j != i && !surg_schema_same_type(s, i, j)) continue;
+    if (mend_fits(k, n, j, to)) continue;
+    if (!narrow) return false;
+    if (!mend_is_narrowed(dtype_of(surg_node_input(n, j)), to)) continue;
+    *narrow = j;
+    return false;
+  }
+  return true;
+}
+
+/* The type to compute in where constants do not fit `best`: the widest of all, or a wider float. */
+static int wider(mending *k, const surg_node *n, const surg_schema *s, size_t i, int best) {
+  int all = best;
+  for (size_t j = 0; j < surg_node_input_count(n); j++) {
+    const int d = dtype_of(surg_node_input(n, j));
+    if ((j == i || surg_schema_same_type(s, i, j)) && width(d) > width(all)) all = d;
+  }
+  const int tried[] = {all, SURG_FLOAT, SURG_DOUBLE};
+  for (size_t t = 0; t < sizeof tried / sizeof *tried; t++)
+    if (width(tried[t]) >= width(all) && surg_schema_takes(s, i, tried[t]) &&
+        all_fit(k, n, s, i, tried[t], NULL))
+      return tried[t];
+  return SURG_UNDEFINED;
+}
+
 /* The common type of the inputs that must have the type of input i: the widest of the computed
- * ones, else of all; 0: they agree, or do not promote. */
-static int meeting(const surg_node *n, const surg_schema *s, size_t i) {
+ * ones, else of all; a wider one where constants do not fit it, except floats beside a narrower
+ * float: those are left to mend_narrow.c. 0: they agree, or do not promote. */
+static int meeting(mending *k, const surg_node *n, const surg_schema *s, size_t i, size_t *narrow) {
   int best = SURG_UNDEFINED;
   bool differ = false, computed = false;
   for (size_t j = 0; j < surg_node_input_count(n); j++) {
@@ -39,7 +70,10 @@ static int meeting(const surg_node *n, const surg_schema *s, size_t i) {
     if (computed == other ? width(d) > width(best) : other) best = d;
     computed = computed || other;
   }
-  return differ && surg_schema_takes(s, i, best) ? best : SURG_UNDEFINED;
+  if (!differ || !surg_schema_takes(s, i, best)) return SURG_UNDEFINED;
+  *narrow = SIZE_MAX;
+  if (!all_fit(k, n, s, i, best, narrow) || all_fit(k, n, s, i, best, NULL)) return best;
+  return wider(k, n, s, i, best);
 }
 
 static bool cast(mending *k, surg_node *n, size_t i, int to, const char *why) {
@@ -64,9 +98,20 @@ static bool casts(mending *k, surg_node *n, const surg_schema *s) {
   if (surg_node_input_count(n) > MOST_INPUTS) return true;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const int now = dtype_of(surg_node_input(n, i));
-    const int to = now ? meeting(n, s, i) : SURG_UNDEFINED;
+    size_t narrow = SIZE_MAX;
+    const int to = now ? meeting(k, n, s, i, &narrow) : SURG_UNDEFINED;
+    if (to && narrow != SIZE_MAX)
+      return mend_wait(k, n, narrow, dtype_of(surg_node_input(n, narrow)), to);
     if (to && to != now && !cast(k, n, i, to, "the type of what it meets")) return false;
   }
+  return true;
+}
+
+static bool agrees(mending *k, surg_node *n) {
+  const surg_schema *s = surg_node_schema(n);
+  size_t narrow;
+  for (size_t i = 0; s && i < surg_node_input_count(n); i++)
+    if (dtype_of(surg_node_input(n, i)) && meeting(k, n, s, i, &narrow)) return false;
   return true;
 }
 
@@ -189,5 +234,5 @@ bool mend_types(mending *k) {
       if (!s || surg_pass_keeps_node(k->p, n)) continue;
       if (!casts(k, n, s) || !unaccepted(k, n, s) || !ranks(k, n)) return false;
     }
-  return true;
+  return mend_agree(k, agrees);
 }

@@ -129,3 +129,21 @@ surg_pass_result prec_run(surg_pass_ctx *p, const prec_kind *kind, uint64_t from
   surg_target_free(c.target);
   return r;
 }
+
+bool prec_reconcile(surg_pass_ctx *p, int from, int to) {
+  const prec_kind kind = {
+      .from = TYPE(from), .to = to, .narrows = true, .small = to != SURG_FLOAT};
+  prec c = {.p = p,
+            .m = surg_pass_model(p),
+            .kind = &kind,
+            .from = kind.from,
+            .wide = from,
+            .aggressive = true,
+            .mixed = true};
+  c.limits.size = sizeof c.limits;
+  surg_dtype_limits(to, &c.limits);
+  if (surg_model_infer_calls(c.m) || !prec_assume(&c) || !prec_collect(&c)) return false;
+  if (c.n_values) prec_pins(&c);
+  if (c.failed || (c.n_values && (!prec_cut(&c) || !prec_apply(&c)))) return false;
+  return prec_forget_assumed(&c) && surg_model_infer(c.m) == SURG_OK;
+}

@@ -86,6 +86,7 @@ typedef struct prec_value {
   int dtype;      /* before the conversion */
   uint8_t why;    /* why it cannot be of the new type, or FREE */
   bool movable;   /* a tensor, in a graph that can have Casts */
+  bool absent;    /* a constant whose elements are not available */
   bool clamped;   /* it follows from a constant that is clamped */
   bool bounded;   /* `bound` is proven */
   bool measured;  /* ... is measured */
@@ -154,6 +155,7 @@ typedef struct prec {
   uint64_t left, trials;    /* of the search: nodes that stay, and models that ran */
   char incomparable[160];   /* why errors are unknown; "": they are not */
   bool trial;               /* a copy of the model: nothing is reported */
+  bool mixed;               /* only what has mixed types is made to agree */
   uint32_t path;            /* converted nodes on the longest path, within a graph */
   bool exhausted;           /* the cut was given up */
   bool failed;              /* out of memory */
@@ -186,6 +188,11 @@ typedef struct prec {
 extern const prec_kind prec_to_float16, prec_to_bfloat16, prec_to_float, prec_to_int32;
 /* Converts the model of the pass. `from` 0: that of the kind. */
 surg_pass_result prec_run(surg_pass_ctx *p, const prec_kind *kind, uint64_t from);
+/* Makes nodes agree whose inputs are of the float types `from` and `to`, the narrower one: they
+ * compute in `to`, unless they have computed inputs of `from`, or constants that do not fit `to`.
+ * Nothing else changes. The types are inferred before and after. False: reported, or out of memory.
+ */
+bool prec_reconcile(surg_pass_ctx *p, int from, int to);
 
 /* --- precision_graph.c --- */
 /* The element type of a tensor, or of the tensors of a sequence or optional; 0: neither. */
@@ -235,6 +242,9 @@ void prec_interface(prec *c, surg_graph *g);
 
 /* --- precision_pins.c --- */
 void prec_pins(prec *c);
+/* Whether elements of input i of n, a constant, would overflow in the float type `to`, or become 0
+ * or lose digits where that matters. Unknown elements do not. */
+bool prec_loses(surg_model *m, const surg_node *n, size_t i, int to);
 
 /* Pins every slot that makes or reads a value. */
 void prec_pin_value(prec *c, prec_value *x, prec_why why);

@@ -150,6 +150,15 @@ static bool split_constant(prec *c, prec_value *x, int dtype) {
   return w && reread_all(c, x, dtype, w);
 }
 
+/* A constant that cannot be converted here, beside values of the other type. */
+static bool cast_absent(prec *c, prec_value *x) {
+  for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next) {
+    const int dtype = prec_final(c, x, c->reads[r].slot);
+    if (dtype != x->dtype) return !x->movable || cast_for_readers(c, x, x->dtype, dtype);
+  }
+  return true;
+}
+
 static bool apply_constant(prec *c, prec_value *x) {
   const int now = x->dtype;
   const int to = type_of(c, x, true), wide = type_of(c, x, false);
@@ -160,6 +169,7 @@ static bool apply_constant(prec *c, prec_value *x) {
     else
       stays = true;
   }
+  if (x->absent) return cast_absent(c, x);
   if (moved && stays) return split_constant(c, x, now == to ? wide : to);
   if (!moved && !stays) return true;
   const int dtype = moved ? to : wide;

@@ -22,16 +22,33 @@ void prec_pin_value(prec *c, prec_value *x, prec_why why) {
 /* --- constants --- */
 
 /* Whether an element of this input matters alone, however small: a divisor. */
-static bool divides(const prec_read *r) {
-  const surg_schema *s = r->n ? surg_node_schema(r->n) : NULL;
+static bool divides(const surg_node *n, size_t i) {
+  const surg_schema *s = n ? surg_node_schema(n) : NULL;
   const uint32_t flags = s ? surg_schema_flags(s) : 0;
-  return (flags & SURG_SCHEMA_ELEMENTWISE) && !(flags & SURG_SCHEMA_COMMUTATIVE) && r->index == 1 &&
+  return (flags & SURG_SCHEMA_ELEMENTWISE) && !(flags & SURG_SCHEMA_COMMUTATIVE) && i == 1 &&
          surg_schema_max_inputs(s) == 2;
 }
 
+static prec_why extent_fault(const surg_float_limits *l, const surg_extent *e) {
+  if (e->largest > l->top) return PREC_LARGE;
+  return e->largest > 0 && e->largest < l->normal ? PREC_SMALL : PREC_FREE;
+}
+
 static prec_why constant_fault(const prec *c, const surg_extent *e) {
-  if (e->largest > c->limits.top) return PREC_LARGE;
-  return e->largest > 0 && e->largest < c->limits.normal ? PREC_SMALL : PREC_FREE;
+  return extent_fault(&c->limits, e);
+}
+
+static bool vanishes(const surg_float_limits *l, const surg_extent *e) {
+  return e->least > 0 && e->least <= l->zero;
+}
+
+bool prec_loses(surg_model *m, const surg_node *n, size_t i, int to) {
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, i));
+  surg_float_limits l = {.size = sizeof l};
+  surg_extent e = {.size = sizeof e};
+  if (t && surg_tensor_dtype(t) == SURG_INT32) t = surg_tensor_cast(m, t, SURG_INT64);
+  if (!t || surg_dtype_limits(to, &l) || surg_tensor_extent(t, &e)) return false;
+  return extent_fault(&l, &e) != PREC_FREE || (vanishes(&l, &e) && divides(n, i));
 }
 
 /* Whether a constant is a limit that no float passes, such as the maximum of Clip in models of
@@ -88,6 +105,7 @@ static void pin_results(prec *c, prec_value *x, prec_value **stack) {
 static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_value **stack) {
   surg_extent e = {.size = sizeof e};
   if (surg_tensor_extent(t, &e) != SURG_OK) {
+    x->absent = true;
     prec_pin_value(c, x, PREC_ABSENT);
     return;
   }
@@ -101,7 +119,7 @@ static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_valu
   if (why != PREC_FREE) prec_pin_value(c, x, why);
   if (why == PREC_LARGE) pin_results(c, x, stack);
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
-    if (e.least > 0 && e.least <= c->limits.zero && divides(&c->reads[r]))
+    if (vanishes(&c->limits, &e) && divides(c->reads[r].n, c->reads[r].index))
       prec_pin(c, c->reads[r].slot, PREC_SMALL);
 }
 
@@ -171,6 +189,13 @@ static void pin_integers(prec *c, prec_value *x) {
     prec_pin_value(c, x, PREC_UNPROVEN);
 }
 
+/* Constants of any size that are converted unread, to a wider type: whether they are there. */
+static void pin_absent(prec *c, prec_value *x, const surg_tensor *t) {
+  uint64_t hash;
+  x->absent = surg_tensor_is_external(t) && surg_tensor_hash(t, &hash) != SURG_OK;
+  if (x->absent) prec_pin_value(c, x, PREC_ABSENT);
+}
+
 static void pin_values(prec *c) {
   prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *stack);
   if (!stack) c->failed = true;
@@ -185,6 +210,8 @@ static void pin_values(prec *c) {
       pin_constant(c, x, t, stack);
     else if (c->kind->narrows)
       pin_bound(c, x);
+    else if (t)
+      pin_absent(c, x, t);
   }
 }
 
@@ -255,6 +282,7 @@ static bool in_quantized_region(const surg_node *n) {
 
 static bool chosen(const prec *c, const surg_node *n) {
   surg_pass_ctx *p = c->p;
+  if (c->mixed) return false;
   const size_t nodes = surg_pass_list_count(p, "node");
   if (!surg_pass_list_count(p, "op") && !nodes) return true;
   if (nodes && table_has(&c->chosen, n)) return true;
@@ -324,6 +352,17 @@ static bool pin_integer_sources(prec *c) {
   return true;
 }
 
+/* Pins nodes of mixed types with a computed input of the old type: its range is not known. */
+static void pin_mixed(prec *c) {
+  for (uint32_t i = 0; i < c->n_values; i++) {
+    const prec_value *x = &c->values[i];
+    if (x->made == PREC_NONE || x->dtype == c->kind->to) continue;
+    if (c->slots[prec_root(c, x->made)].holds) continue; /* its own node has mixed types */
+    for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
+      if (c->slots[prec_root(c, c->reads[r].slot)].holds) prec_pin(c, c->reads[r].slot, PREC_BOUND);
+  }
+}
+
 void prec_pins(prec *c) {
   const bool later = surg_model_ir_version(c->m) < surg_dtype_ir_version(c->kind->to);
   for (uint32_t i = 0; i < c->n_slots; i++) {
@@ -336,5 +375,6 @@ void prec_pins(prec *c) {
     if (why != PREC_FREE) prec_pin(c, i, why);
   }
   pin_values(c);
+  if (c->mixed) pin_mixed(c);
   if (c->kind->narrows && !c->aggressive && !pin_integer_sources(c)) c->failed = true;
 }
