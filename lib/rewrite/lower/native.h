@@ -42,6 +42,7 @@ extern const surg__native surg__natives_labels[];
 extern const surg__native surg__natives_rounds[];
 extern const surg__native surg__natives_trees[];
 extern const surg__native surg__natives_tabular[];
+extern const surg__native surg__natives_turned[];
 
 #define SURG__BT_RANK 8u /* largest rank of a surg__built */
 
@@ -119,6 +120,9 @@ surg__built surg__built_slice(surg__builder *b, surg__built x, uint32_t axis, su
                               surg__bdim hi);
 /* From index `lo` to the end; a negative `lo` counts from the end. */
 surg__built surg__built_slice_from(surg__builder *b, surg__built x, uint32_t axis, int64_t lo);
+/* Without the first `front` and the last `back` elements of the axis. */
+surg__built surg__built_trim(surg__builder *b, surg__built x, uint32_t axis, int64_t front,
+                             int64_t back);
 surg__built surg__built_gather(surg__builder *b, surg__built x, surg__built at, uint32_t axis);
 surg__built surg__built_expand(surg__builder *b, surg__built x, const surg__bdim *d, uint32_t rank);
 surg__built surg__built_softmax(surg__builder *b, surg__built x); /* over the last axis */

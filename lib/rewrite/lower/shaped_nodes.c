@@ -233,6 +233,19 @@ surg__built surg__built_slice_from(surg__builder *b, surg__built x, uint32_t axi
   return y;
 }
 
+surg__built surg__built_trim(surg__builder *b, surg__built x, uint32_t axis, int64_t front,
+                             int64_t back) {
+  const int64_t whole = x.d[axis].n;
+  const surg__bdim end = {.n = back ? -back : INT64_MAX, .dim = {.value = -1}};
+  surg__built y = x;
+  assert(front >= 0 && back >= 0);
+  if (!front && !back) return x;
+  y.v = slice(b, x, axis, surg__bdim_fixed(front), end);
+  y.d[axis] = whole >= 0 ? surg__bdim_fixed(whole > front + back ? whole - front - back : 0)
+                         : own(y.v, axis);
+  return y;
+}
+
 surg__built surg__built_gather(surg__builder *b, surg__built x, surg__built at, uint32_t axis) {
   surg__built y = {.v = surg__b_binary(b, "Gather", x.v, at.v), .dtype = x.dtype};
   surg__b_set_int(b, y.v, "axis", axis);
