@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leaves Casts at the interface to the caller. An input whose only consumers cast it to one type
- * is declared with that type; an output made by a Cast is declared with the type before the Cast.
- * The Casts stay as Casts to the same type, which rule nop-cast removes.
+/* Leaves Casts at the interface to the caller. An input whose only consumers cast it to one type,
+ * directly or after operators that only move its elements, is declared with that type; an output
+ * made by a Cast is declared with the type before the Cast. The Casts stay as Casts to the same
+ * type, which rule nop-cast removes.
  *
  *   before: (uint8[2] x) => (int64[2] y) { a = Cast <to = 1> (x)  b = Sign (a)
  *                                          y = Cast <to = 7> (b) }
@@ -14,8 +15,11 @@
 #include <assert.h>
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/ops.h>
+#include <onnxsurg/precision.h>
 
 #include "../util/except.h"
+
+#define MOVED 64 /* most values that have the elements of one input */
 
 typedef struct uncasting {
   surg_pass_ctx *p;
@@ -81,25 +85,70 @@ static bool declare(uncasting *u, surg_value *v, const surg_type *t, int dtype,
   return true;
 }
 
-/* The one type to which all consumers cast the input, or SURG_UNDEFINED. */
-static int wanted_of(const uncasting *u, const surg_value *v) {
-  int wanted = SURG_UNDEFINED;
+/* Operators whose result has only elements of input 0. */
+static const int movers[] = {SURG_OP_Reshape,      SURG_OP_Flatten,   SURG_OP_Transpose,
+                             SURG_OP_Squeeze,      SURG_OP_Unsqueeze, SURG_OP_Slice,
+                             SURG_OP_Gather,       SURG_OP_Expand,    SURG_OP_DepthToSpace,
+                             SURG_OP_SpaceToDepth, SURG_OP_Tile,      SURG_OP_Identity};
+
+/* The result of a node that only moves the elements of v and may do so with another element type;
+ * NULL: another node, or its result is seen outside. */
+static surg_value *moved_by(const uncasting *u, const surg_node *n, const surg_value *v) {
+  bool moves = false;
+  for (size_t i = 0; i < sizeof movers / sizeof *movers; i++) moves |= surg_node_op(n) == movers[i];
+  if (!moves || surg_node_input(n, 0) != v || surg_pass_keeps_node(u->p, n)) return NULL;
+  for (size_t i = 1; i < surg_node_input_count(n); i++)
+    if (surg_node_input(n, i) == v) return NULL;
+  surg_value *y = surg_node_output_count(n) == 1 ? surg_node_output(n, 0) : NULL;
+  return y && !surg_pass_keeps_value(u->p, y) ? y : NULL;
+}
+
+/* Values that have the elements of an input, which is the first. */
+typedef struct moved {
+  surg_value *items[MOVED];
+  size_t n;
+  int wanted; /* the one type to which they are cast; SURG_UNDEFINED: none, or several */
+} moved;
+
+/* Adds what reads one of the values; false: it needs the type that the input has. */
+static bool follow(const uncasting *u, moved *m, surg_value *v) {
   for (surg_use *use = surg_value_first_use(v); use; use = surg_use_next(use)) {
     const surg_node *n = surg_use_get_kind(use) == SURG_USE_NODE ? surg_use_node(use) : NULL;
     const int to = cast_to(u, n);
-    if (!to || (wanted && to != wanted)) return SURG_UNDEFINED;
-    wanted = to;
+    surg_value *y = n && !to ? moved_by(u, n, v) : NULL;
+    if ((!to && !y) || (to && m->wanted && to != m->wanted)) return false;
+    if (to) m->wanted = to;
+    if (y && m->n == MOVED) return false;
+    if (y) m->items[m->n++] = y;
   }
-  return wanted;
+  return true;
+}
+
+/* Whether the nodes that make the values accept the wanted type. */
+static bool accept(const moved *m) {
+  for (size_t i = 1; i < m->n; i++) {
+    const surg_schema *s = surg_node_schema(surg_value_producer(m->items[i], NULL));
+    if (!s || !surg_schema_accepts(s, false, 0, surg_value_type(m->items[i]), m->wanted))
+      return false;
+  }
+  return true;
 }
 
 static bool take_input(uncasting *u, surg_value *v) {
   const surg_type *t = surg_value_declared_type(v);
-  const int have = dtype_of(t), want = wanted_of(u, v);
-  if (surg_value_is_initializer(v) || !is_plain(have) || !want || want == have ||
-      !is_free(u, v) || !surg_pass_allow(u->p))
-    return true;
-  return declare(u, v, t, want, "inputs");
+  const int have = dtype_of(t);
+  moved m = {.items = {v}, .n = 1};
+  if (surg_value_is_initializer(v) || !is_plain(have) || !is_free(u, v)) return true;
+  for (size_t i = 0; i < m.n; i++)
+    if (!follow(u, &m, m.items[i])) return true;
+  if (!m.wanted || m.wanted == have || !accept(&m) || !surg_pass_allow(u->p)) return true;
+  for (size_t i = 1; i < m.n; i++) {
+    const surg_type *inner = surg_value_declared_type(m.items[i]);
+    const surg_type *other = dtype_of(inner) ? with_dtype(u, inner, m.wanted) : NULL;
+    if (dtype_of(inner) && (!other || surg_value_set_declared_type(m.items[i], other) != SURG_OK))
+      return false;
+  }
+  return declare(u, v, t, m.wanted, "inputs");
 }
 
 static bool take_output(uncasting *u, surg_graph *g, size_t i) {
