@@ -73,6 +73,25 @@ typedef struct surg_tensor_statistics {
 SURG_EXPORT surg_status surg_tensor_measure(const surg_tensor *t, uint64_t most,
                                             surg_tensor_statistics *out);
 
+/* Whether a product (MatMul, Gemm, Conv, ConvTranspose, LSTM, GRU, RNN) sums over an axis of its
+ * input of that rank: *axis. */
+SURG_EXPORT bool surg_node_summed_axis(const surg_node *n, size_t input, size_t rank,
+                                       size_t *axis);
+
+/* Groups of four successive elements of a weight along the axis that a product sums over. With two
+ * zeros in each, engines can use sparse products (2:4). */
+typedef struct surg_groups {
+  uint32_t size;   /* set by the caller: sizeof(surg_groups) */
+  size_t axis;     /* that the first product which reads the value sums over */
+  uint64_t groups; /* all whole ones */
+  uint64_t read;   /* how many were read: all, or parts at equal distances */
+  uint64_t fit;    /* of those: with two zeros or more */
+} surg_groups;
+/* Counts the groups of a constant or default, from about `most` elements (0: all). SURG_ENOTFOUND:
+ * no product reads it, or the axis has no whole group. SURG_EUNSUPPORTED: as of
+ * surg_tensor_measure. O(read) */
+SURG_EXPORT surg_status surg_value_groups(const surg_value *v, uint64_t most, surg_groups *out);
+
 /* ---- what it costs and needs ----------------------------------------------------------------- */
 
 /* Facts about a model. They belong to its context, refer to the model and are freed before it; an

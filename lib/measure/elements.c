@@ -8,8 +8,7 @@
 
 #define PIECE 4096u /* elements that are read at once; whole bytes of every type */
 
-/* Element i of unpacked elements. */
-static double number_at(int dtype, const void *p, size_t i) {
+double surg__number_at(int dtype, const void *p, size_t i) {
   switch (dtype) {
     case SURG_FLOAT:
       return (double)((const float *)p)[i];
@@ -48,7 +47,7 @@ static double number_at(int dtype, const void *p, size_t i) {
   }
 }
 
-static bool readable(int dtype) {
+bool surg__is_measured(int dtype) {
   return dtype == SURG_BOOL || surg__dtype_is_float(dtype) || surg__dtype_is_int(dtype) ||
          dtype == SURG_FLOAT8E8M0;
 }
@@ -99,7 +98,7 @@ static surg_status each(walk *w, void (*look)(walk *w, double x)) {
         surg_tensor_read(w->t, i / 8 * bits, packed, (size_t)(((uint64_t)n * bits + 7) / 8));
     if (s != SURG_OK) return s;
     surg__unpack(dtype, n, packed, native);
-    for (size_t k = 0; k < n; k++) look(w, number_at(dtype, native, k));
+    for (size_t k = 0; k < n; k++) look(w, surg__number_at(dtype, native, k));
   }
   return SURG_OK;
 }
@@ -107,7 +106,8 @@ static surg_status each(walk *w, void (*look)(walk *w, double x)) {
 surg_status surg_tensor_measure(const surg_tensor *t, uint64_t most, surg_tensor_statistics *out) {
   surg_tensor_statistics all = {.size = sizeof all};
   if (!t || !out) return SURG_EUSAGE;
-  if (!readable(surg_tensor_dtype(t)) || surg_tensor_is_sparse(t)) return SURG_EUNSUPPORTED;
+  if (!surg__is_measured(surg_tensor_dtype(t)) || surg_tensor_is_sparse(t))
+    return SURG_EUNSUPPORTED;
   walk w = {.t = t, .step = 1, .out = &all};
   all.count = surg_tensor_count(t);
   const uint64_t pieces = all.count / PIECE, wanted = most / PIECE + 1;

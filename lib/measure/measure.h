@@ -15,6 +15,10 @@ typedef struct surg__amount {
   int64_t k;             /* valid if `expr` is NULL */
   const surg_expr *expr; /* NULL, or an expression that is not a constant */
 } surg__amount;
+/* Element i of unpacked elements of a type of numbers or bools. */
+double surg__number_at(int dtype, const void *p, size_t i);
+/* Whether elements of the type are such. */
+bool surg__is_measured(int dtype);
 /* As surg_node_cost, with symbolic results. SURG_ENOTFOUND: no expression is known. */
 surg_status surg__node_cost(const surg_node *n, surg__amount *macs, surg__amount *flops);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the constants that products read, and why they stay. */
+#include <onnxsurg/info.h>
 #include <onnxsurg/ops.h>
 #include <onnxsurg/schema.h>
 #include <string.h>
@@ -95,22 +96,18 @@ static quant_why weight_why(const quant *c, const surg_value *v) {
 
 bool quant_axes_of(const surg_node *n, quant_kind kind, size_t input, size_t rank, size_t *axis,
                    size_t *sum) {
-  const bool left = input == 0;
-  const char *flag = left ? "transA" : "transB";
   *axis = *sum = 0;
+  const bool product = surg_node_summed_axis(n, input, rank, sum);
   switch (kind) {
     case QUANT_MATMUL:
-      if (rank < 2) return false;
-      *axis = left ? rank - 2 : rank - 1;
-      *sum = left ? rank - 1 : rank - 2;
-      return true;
+      if (product) *axis = 2 * rank - 3 - *sum; /* the last two axes */
+      return product;
     case QUANT_GEMM:
-      *axis = left == (surg_node_int(n, flag, 0) != 0);
-      *sum = 1 - *axis;
-      return rank == 2;
+      *axis = 1 - *sum;
+      return product;
     case QUANT_CONV_TRANSPOSE:
       *axis = 1;
-      return rank > 1;
+      return product;
     case QUANT_GATHER: {
       const int64_t at = surg_node_int(n, "axis", 0), r = (int64_t)rank;
       *sum = rank - 1;
@@ -120,11 +117,9 @@ bool quant_axes_of(const surg_node *n, quant_kind kind, size_t input, size_t ran
     }
     case QUANT_RECURRENT:
       *axis = 1;
-      *sum = 2;
-      return rank == 3;
+      return product;
     default:
-      *sum = 1;
-      return rank > 1;
+      return product;
   }
 }
 

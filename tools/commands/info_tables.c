@@ -11,15 +11,15 @@
 /* ---- weights -----------------------------------------------------------------------------------
  */
 
-/* Calls `fn` for each constant of the model, with its name. */
-typedef void (*weight_fn)(void *user, const char *name, const surg_tensor *t);
+/* Calls `fn` for each constant of the model. */
+typedef void (*weight_fn)(void *user, const surg_value *v, const surg_tensor *t);
 static void each_weight(const info_facts *f, weight_fn fn, void *user) {
   for (surg_graph *g = NULL; (g = surg_model_next_graph(f->m, g));) {
     for (surg_value *v = NULL; (v = surg_graph_next_initializer(g, v));)
-      if (surg_value_initializer(v)) fn(user, surg_value_name(v), surg_value_initializer(v));
+      if (surg_value_initializer(v)) fn(user, v, surg_value_initializer(v));
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       const surg_value *v = surg_node_output(n, 0);
-      if (v && surg_value_constant(v)) fn(user, surg_value_name(v), surg_value_constant(v));
+      if (v && surg_value_constant(v)) fn(user, v, surg_value_constant(v));
     }
   }
 }
@@ -67,8 +67,19 @@ typedef struct weight_table {
   cli_text *notes;
 } weight_table;
 
-static void add_weight(void *user, const char *name, const surg_tensor *x) {
+/* Groups of four elements of which two are 0: where at least half of them are so. */
+static void add_groups(weight_table *w, const char *name, const surg_value *v) {
+  surg_groups g = {.size = sizeof g};
+  if (surg_value_groups(v, ELEMENTS_MOST, &g) != SURG_OK || g.fit < g.read - g.fit) return;
+  cli_text_puts(w->notes, "  ");
+  cli_text_escape(w->notes, name, CLI_NAME_PRINT);
+  cli_text_printf(w->notes, ": 2:4 along axis %zu: %llu of %llu groups of four have two zeros\n",
+                  g.axis, (unsigned long long)g.fit, (unsigned long long)g.read);
+}
+
+static void add_weight(void *user, const surg_value *v, const surg_tensor *x) {
   weight_table *w = user;
+  const char *name = surg_value_name(v);
   surg_tensor_statistics s;
   cli_table_name(w->t, name, 22);
   put_type(w->t, x, 17);
@@ -80,6 +91,7 @@ static void add_weight(void *user, const char *name, const surg_tensor *x) {
   cli_table_printf(w->t, s.finite ? "%.4g" : "-", s.low);
   cli_table_printf(w->t, s.finite ? "%.4g" : "-", s.high);
   put_bins(w->t, &s);
+  add_groups(w, name, v);
   if (!s.nans && !s.infinities && s.read == s.count) return;
   cli_text_puts(w->notes, "  ");
   cli_text_escape(w->notes, name, CLI_NAME_PRINT);
@@ -107,13 +119,22 @@ void info_print_weights(const info_facts *f, bool markdown) {
   cli_text_print(&notes);
 }
 
-static void add_weight_json(void *user, const char *name, const surg_tensor *x) {
+static void add_groups_json(json_t *j, const surg_value *v) {
+  surg_groups g = {.size = sizeof g};
+  if (surg_value_groups(v, ELEMENTS_MOST, &g) == SURG_OK)
+    json_object_set_new(j, "groups_of_four",
+                        json_pack("{s:I,s:I,s:I,s:I}", "axis", (json_int_t)g.axis, "groups",
+                                  (json_int_t)g.groups, "read", (json_int_t)g.read, "two_zeros",
+                                  (json_int_t)g.fit));
+}
+
+static void add_weight_json(void *user, const surg_value *v, const surg_tensor *x) {
   surg_tensor_statistics s;
   const char *type = surg_dtype_name(surg_tensor_dtype(x));
   json_t *dims = json_array(), *j = json_object();
   for (size_t i = 0; i < surg_tensor_rank(x); i++)
     json_array_append_new(dims, json_integer(surg_tensor_dims(x)[i]));
-  json_object_set_new(j, "name", cli_text_json(name));
+  json_object_set_new(j, "name", cli_text_json(surg_value_name(v)));
   json_object_set_new(j, "type", json_string(type ? type : ""));
   json_object_set_new(j, "dims", dims);
   if (measure(x, &s)) {
@@ -133,6 +154,7 @@ static void add_weight_json(void *user, const char *name, const surg_tensor *x) 
     } else {
       json_decref(bins);
     }
+    add_groups_json(j, v);
   }
   json_array_append_new(user, j);
 }
