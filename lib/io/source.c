@@ -19,10 +19,9 @@ static bool page_there(const surg__source *s, uint64_t page) {
 }
 
 /* Reads missing pages from `first` on, at least up to `last`. */
-static surg_status fill(surg__source *s, uint64_t first, uint64_t last) {
+static surg_status fill(surg__source *s, uint64_t first, uint64_t last, bool sequential) {
   uint64_t pages = (s->size + PAGE - 1) >> PAGE_BITS, end = first;
-  /* Message headers between weights are far apart: read-ahead there would read the weights. */
-  if (first == 0 || page_there(s, first - 1)) last += READ_AHEAD;
+  if (sequential) last += READ_AHEAD;
   while (end < pages && end <= last && !page_there(s, end)) end++;
   uint64_t from = first << PAGE_BITS, to = end << PAGE_BITS;
   if (to > s->size) to = s->size;
@@ -40,10 +39,14 @@ static surg_status fill(surg__source *s, uint64_t first, uint64_t last) {
 surg_status surg__source_need(surg__source *s, uint64_t off, uint64_t n) {
   assert(off <= s->size && n <= s->size - off);
   if (s->resident || n == 0) return SURG_OK;
-  uint64_t last = (off + n - 1) >> PAGE_BITS;
-  for (uint64_t page = off >> PAGE_BITS; page <= last; page++) {
+  const uint64_t first = off >> PAGE_BITS, last = (off + n - 1) >> PAGE_BITS;
+  /* Message headers between weights are far apart: read-ahead there would read the weights. What
+   * counts is where the last request was; a page that is there may come from a read-ahead. */
+  const bool sequential = first - s->asked <= 1;
+  s->asked = last;
+  for (uint64_t page = first; page <= last; page++) {
     if (page_there(s, page)) continue;
-    surg_status status = fill(s, page, last);
+    surg_status status = fill(s, page, last, sequential);
     if (status != SURG_OK) return status;
   }
   return SURG_OK;

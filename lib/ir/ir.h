@@ -68,6 +68,7 @@ typedef struct surg__source {
   uint8_t *base;   /* address of byte 0; a sparse private image unless `resident` */
   bool resident;   /* all bytes are in memory at base; if false, only the scanned pages */
   uint64_t *filled; /* if not resident: one bit for each page of the image that was read */
+  uint64_t asked;   /* if not resident: the last page of the last request */
   bool base_heap;  /* base is from surg__alloc, not from surg__os_reserve */
   uint64_t dev, ino;
   bool elsewhere;  /* the bytes are not those of the file at `path` */
