@@ -310,6 +310,24 @@ int cli_check_folder(const char *path) {
   return code;
 }
 
+static bool is_text(const char *path) {
+  static const char suffix[] = ".onnxtxt";
+  const size_t n = strlen(path);
+  return n >= sizeof suffix - 1 && strcmp(path + n - (sizeof suffix - 1), suffix) == 0;
+}
+
+int cli_check_certificate(const char *certificate, bool one, const char *in, const char *out) {
+  if (!certificate) return EXIT_DONE;
+  if (!one || !out || strcmp(in, "-") == 0 || strcmp(out, "-") == 0)
+    return cli_usage("--certificate needs one input file and another output file");
+  const char *text = is_text(in) ? in : is_text(out) ? out : NULL;
+  if (!text) return EXIT_DONE;
+  return cli_usage(
+      "--certificate needs two .onnx files, and `%s` is text: `onnxsurg --pass '' "
+      "IN.onnxtxt OUT.onnx` converts it",
+      text);
+}
+
 int cli_need_folder(const char *dir, const char *option, bool make) {
   surg__stat st;
   const int why = surg__os_stat(dir, &st);

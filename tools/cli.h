@@ -96,6 +96,10 @@ void cli_print_json(json_t *j);
 /* Fails with EXIT_IO, after printing an error, when the folder that would contain `path` is
  * missing. */
 int cli_check_folder(const char *path);
+
+/* Rejects --certificate of files that tools/certify cannot read, before a run. `one`: there is one
+ * model, and it is written; certificate, out: NULL if not given. */
+int cli_check_certificate(const char *certificate, bool one, const char *in, const char *out);
 /* Fails with EXIT_IO, after printing an error, when `dir` is not a folder. `option` is the
  * option that names it, or NULL; with `make` the error suggests how to create a missing folder. */
 int cli_need_folder(const char *dir, const char *option, bool make);

@@ -75,6 +75,19 @@ def sizes():
                            [w.value('y', dims=('N', 'M'))]), opsets=(('', 17),))
 
 
+def modern():
+    """Axes, sizes and bounds as inputs, which older opsets have as attributes."""
+    ints = lambda name, *v: w.tensor(name, w.INT64, [len(v)], struct.pack('<%dq' % len(v), *v))
+    nodes = [
+        w.node('ReduceMean', ['x', 'last'], ['m'], w.a_int('keepdims', 1)),
+        w.node('Sub', ['x', 'm'], ['c']), w.node('Unsqueeze', ['c', 'last'], ['u']),
+        w.node('Squeeze', ['u', 'last'], ['q']),
+        w.node('Split', ['q'], ['a', 'b'], w.a_int('axis', 1), w.a_int('num_outputs', 2)),
+        w.node('Concat', ['b', 'a'], ['d'], w.a_int('axis', 1)), w.node('Tanh', ['d'], ['y'])]
+    return w.model(w.graph(nodes, [ints('last', -1)], [w.value('x', dims=(2, 8, 4))],
+                           [w.value('y', dims=(2, 8, 4))]), opsets=(('', 18),))
+
+
 class Certify(Case):
     def certify(self, data=None, *options):
         if data is not None:
@@ -107,6 +120,76 @@ class Certify(Case):
         self.assertIn(b'"sha256":null', self.read('c.jsonl').replace(b' ', b''))
         why = check.Report().verdict('c.jsonl', 'in.onnx', 'out.onnx')
         self.assertIsNone(why)
+
+        for where in 'constants', 'output', 'both':
+            with self.subTest(where):
+                self.other_type(where)
+
+    def other_type(self, where):
+        """A weight without data of another element type is another weight."""
+        lines = [json.loads(l) for l in self.read('c.jsonl').splitlines()]
+        output, missing = self.read('out.onnx'), 0
+        for t in (t for j in steps(lines) for t in j.get('constants', {}).values()):
+            if t['sha256'] is None and where != 'output':
+                t['dtype'], missing = 6, missing + 1  # int32
+        entry = b'\x08\x04\x10\x01'  # dims: 4, data_type: float
+        self.assertIn(entry, output)
+        if where != 'constants':
+            output, missing = output.replace(entry, b'\x08\x04\x10\x06'), 1
+        self.assertTrue(missing)
+        self.seal(lines, output)
+        report = check.Report()
+        self.assertIsNotNone(report.verdict('t.jsonl', 'in.onnx', 't.onnx'))
+
+    def test_repair(self):
+        """Repairs are accepted, and not if anything in them was changed."""
+        models = [pooled(), chained(), sizes(), modern(), common.model_bytes()]
+        for data in models:
+            self.write('in.onnx', data)
+            for target in 'onnxruntime-1.4', 'opencv-4.6':
+                with self.subTest(model=models.index(data), target=target):
+                    self.run_tool('repair', '--certificate', 'c.jsonl', '--target', target,
+                                  '--partial', 'in.onnx', 'out.onnx')
+                    report = check.Report()
+                    self.assertIsNone(report.verdict('c.jsonl', 'in.onnx', 'out.onnx'))
+                    left = sum(report.replay.unproven.values())
+                    self.tamper(18, (flipped_output, flipped_input, cut_short, other_weight,
+                                     other_node, other_order), left)
+        self.run_tool('repair', '--certificate', 'c.jsonl', 'in.onnx', 'out.onnx')  # no target
+        self.assertIsNone(self.verdict())
+        for arguments in (['--dry-run', 'in.onnx'], ['--out-dir', '.', 'in.onnx'],
+                          ['in.onnxtxt', 'out.onnx']):
+            self.bad(2, '--certificate needs', 'repair', '--certificate', 'c', *arguments)
+
+    def tamper(self, times, kinds, left):
+        """Whatever is changed is refused, or proves less than all but `left` rewrites."""
+        lines = [json.loads(l) for l in self.read('c.jsonl').splitlines()]
+        good, source, done = self.read('out.onnx'), self.read('in.onnx'), {}
+        dice = random.Random(7)
+        for k in range(times):
+            how = kinds[k % len(kinds)]
+            try:
+                files = how(dice, copy.deepcopy(lines), good, source)
+            except (IndexError, ValueError):  # the certificate has nothing of the kind
+                continue
+            if files is None:
+                continue
+            told, output, changed = files
+            if told == lines and output == good and changed == source:
+                continue
+            if how not in RAW:
+                self.seal(told, output)
+            else:  # the digests stay as they were
+                self.write('t.jsonl', b''.join(json.dumps(j).encode() + b'\n' for j in told)
+                           if told != lines else self.read('c.jsonl'))
+                self.write('t.onnx', output)
+            self.write('s.onnx', changed)
+            report = check.Report()
+            why = report.verdict('t.jsonl', 's.onnx', 't.onnx')
+            with self.subTest(how=how.__name__, k=k):
+                self.assertTrue(why or sum(report.replay.unproven.values()) > left)
+            done[how.__name__] = done.get(how.__name__, 0) + 1
+        return done
 
     def test_program(self):
         self.certify(pooled())
@@ -144,28 +227,7 @@ class Certify(Case):
     def test_tampered(self):
         self.certify(pooled())
         self.assertIsNone(self.verdict())
-        lines = [json.loads(l) for l in self.read('c.jsonl').splitlines()]
-        good, source = self.read('out.onnx'), self.read('in.onnx')
-        dice, done = random.Random(7), {}
-        for k in range(TAMPERED):
-            how = KINDS[k % len(KINDS)]
-            files = how(dice, copy.deepcopy(lines), good, source)
-            if files is None:
-                continue
-            told, output, changed = files
-            if told == lines and output == good and changed == source:
-                continue
-            if how not in RAW:
-                self.seal(told, output)
-            else:  # the digests stay as they were
-                self.write('t.jsonl', b''.join(json.dumps(j).encode() + b'\n' for j in told)
-                           if told != lines else self.read('c.jsonl'))
-                self.write('t.onnx', output)
-            self.write('s.onnx', changed)
-            with self.subTest(how=how.__name__, k=k):
-                self.assertIsNotNone(self.verdict('t.jsonl', 's.onnx', 't.onnx'),
-                                     how.__name__)
-            done[how.__name__] = done.get(how.__name__, 0) + 1
+        done = self.tamper(TAMPERED, KINDS, 0)
         self.assertEqual(len(done), len(KINDS), done)
         if TAMPERED > 54:
             print('tampered, all refused:', sum(done.values()), done)

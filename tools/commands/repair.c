@@ -46,6 +46,7 @@ static const char help[] =
     "  --partial           write the best result even if T does not support it\n"
     "  --check[=N]         run the model before and after and compare (N seeds)\n"
     "  --verify-each       verify the graph after every pass\n"
+    "  --certificate FILE  write what tools/certify needs to prove the result\n"
     "  --no-fsync          do not wait until the disk has the data\n"
     "  --dry-run           print the passes, write nothing\n"
     "  --out-dir DIR       write each output to DIR, under the name of its input\n" CLI_JOBS_HELP
@@ -71,12 +72,13 @@ enum {
   OPT_PRECISION,
   OPT_INPUTS,
   OPT_TOLERANCE,
-  OPT_OUT_DIR
+  OPT_OUT_DIR,
+  OPT_CERTIFICATE
 };
 
 typedef struct repairing {
   cli_common common;
-  const char *target_name, *in, *out, *out_dir;
+  const char *target_name, *in, *out, *out_dir, *certificate;
   judging how;
   repair_consent given; /* --allow */
   bool partial, dry_run, verify_each, no_fsync;
@@ -286,14 +288,28 @@ static void tell(const repairing *r, const surg_repair_result *x) {
 /* Replaces *m by the model of the search if the target judges *m worse. Passes that run with
  * more consent than the search gave them may change more, but the model that is written must
  * have the verdict that is reported. */
-static void keep_judged(const repairing *r, surg_model **m) {
+static surg_status keep_judged(const repairing *r, surg_model **m) {
   surg_judgement now = {.size = sizeof now};
   surg_repair_result found = {.size = sizeof found};
-  if (!r->found || surg_target_judge(r->t, *m, NULL, NULL, &now) != SURG_OK) return;
+  if (!r->found || surg_target_judge(r->t, *m, NULL, NULL, &now) != SURG_OK) return SURG_OK;
   surg_repair_get(r->found, &found);
-  if (now.verdict_with_data <= found.verdict) return;
+  if (now.verdict_with_data <= found.verdict) return SURG_OK;
+  if (r->certificate) {
+    cli_error(r->in, "no certificate: the pipeline, run again, has another result");
+    return SURG_ELIMIT;
+  }
   surg_model_free(*m);
   *m = surg_repair_take(r->found);
+  return SURG_OK;
+}
+
+/* Writes the model, and the end of its certificate. */
+static surg_status write_result(const repairing *r, surg_model *m) {
+  const surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
+  if (r->dry_run) return SURG_OK;
+  const surg_status s = surg_model_save(m, r->out, &save);
+  if (s != SURG_OK || !r->certificate) return s;
+  return surg_certificate_seal(r->ctx, r->certificate, r->out);
 }
 
 /* Loads the model again, runs the pipeline on it, with a check by runs if requested, and writes
@@ -305,14 +321,15 @@ static int apply(repairing *r, const char *pipeline) {
                                     .verify_each = r->verify_each,
                                     .has_allow = true,
                                     .allow = more ? SURG_APPROX : r->given.most,
-                                    .check = (uint32_t)r->check};
+                                    .check = (uint32_t)r->check,
+                                    .certificate_path = r->certificate};
   surg_run_summary all = {.size = sizeof all};
   surg_run_report *done = NULL;
   surg_model *m = NULL;
   surg_status s = cli_load_any(r->ctx, &r->common, r->in, &m);
   if (s == SURG_OK) s = surg_run(&m, pipeline, &options, &done);
   if (s == SURG_OK) surg_model_note_weights(m);
-  if (s == SURG_OK && !r->check) keep_judged(r, &m);
+  if (s == SURG_OK && !r->check) s = keep_judged(r, &m);
   if (s == SURG_OK && r->check && !r->common.quiet) {
     surg_run_get(done, &all);
     if (all.checked)
@@ -320,8 +337,7 @@ static int apply(repairing *r, const char *pipeline) {
     else
       fprintf(stderr, "  not checked: %s\n", all.unchecked);
   }
-  const surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
-  if (s == SURG_OK && !r->dry_run) s = surg_model_save(m, r->out, &save);
+  if (s == SURG_OK) s = write_result(r, m);
   surg_run_report_free(done);
   surg_model_free(m);
   return cli_exit_code(s);
@@ -336,7 +352,8 @@ static int mend_only(repairing *r) {
   const surg_run_options options = {.size = sizeof options,
                                     .verify_each = r->verify_each,
                                     .has_allow = true,
-                                    .allow = r->given.most};
+                                    .allow = r->given.most,
+                                    .certificate_path = r->certificate};
   const bool json = r->common.json;
   surg_run_report *done = NULL;
   surg_model *m = NULL;
@@ -348,8 +365,7 @@ static int mend_only(repairing *r) {
   if (text) fputs(text, json ? stdout : stderr);
   if (text && json) putchar('\n');
   r->told = text != NULL;
-  const surg_save_options save = {.size = sizeof save, .no_fsync = r->no_fsync};
-  if (s == SURG_OK && !r->dry_run) s = surg_model_save(m, r->out, &save);
+  if (s == SURG_OK) s = write_result(r, m);
   surg_context_free_bytes(r->ctx, text);
   surg_run_report_free(done);
   surg_model_free(m);
@@ -590,6 +606,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_OUT_DIR:
       r->out_dir = arg;
       return EXIT_DONE;
+    case OPT_CERTIFICATE:
+      r->certificate = arg;
+      return EXIT_DONE;
     case OPT_TOLERANCE:
       r->tolerance = arg;
       return EXIT_DONE;
@@ -620,6 +639,8 @@ static int check_use(const repairing *r, int files) {
     return cli_usage("--precision needs --target T, without --until (or: onnxsurg convert)");
   if (!r->precision && (r->inputs || r->tolerance))
     return cli_usage("--inputs and --tolerance need --precision");
+  if (r->certificate && r->precision)
+    return cli_usage("--certificate excludes --precision: certify the conversion alone");
   if (r->out_dir ? !files : files != 2 && !(r->dry_run && files == 1))
     return cli_usage("repair expects a model and an output file: `repair --target T IN OUT`");
   return EXIT_DONE;
@@ -703,6 +724,7 @@ int cmd_repair(int argc, char **argv) {
       {"messages", required_argument, NULL, OPT_MESSAGES},
       {"verify-each", no_argument, NULL, OPT_VERIFY},
       {"out-dir", required_argument, NULL, OPT_OUT_DIR},
+      {"certificate", required_argument, NULL, OPT_CERTIFICATE},
       JUDGING_OPTIONS,
       CLI_JOBS_OPTION,
       CLI_COMMON_OPTIONS,
@@ -714,6 +736,10 @@ int cmd_repair(int argc, char **argv) {
   code = check_use(&r, argc - optind);
   char **files = argv + optind;
   const int n = argc - optind;
+  if (code == EXIT_DONE)
+    code = cli_check_certificate(r.certificate,
+                                 !r.out_dir && !r.dry_run && !fleet_is_folder(files[0]), files[0],
+                                 n == 2 ? files[1] : NULL);
   if (code == EXIT_DONE && (r.out_dir || fleet_is_folder(files[0]))) {
     code = repair_all(&r, files, n);
   } else if (code == EXIT_DONE) {

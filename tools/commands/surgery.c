@@ -306,26 +306,6 @@ static int take_assumptions(surgery *j) {
   return code;
 }
 
-static bool is_text(const char *path) {
-  static const char suffix[] = ".onnxtxt";
-  const size_t n = strlen(path);
-  return n >= sizeof suffix - 1 && strcmp(path + n - (sizeof suffix - 1), suffix) == 0;
-}
-
-/* Rejects a certificate of files that tools/certify cannot read, before the run. */
-static int check_certificate(const surgery *j, bool many, const char *in, const char *out) {
-  if (!j->run.certificate_path) return EXIT_DONE;
-  if (many || j->in_place || !out || j->run.dry_run || strcmp(in, "-") == 0 ||
-      strcmp(out, "-") == 0)
-    return cli_usage("--certificate needs one input file and another output file");
-  const char *text = is_text(in) ? in : is_text(out) ? out : NULL;
-  if (!text) return EXIT_DONE;
-  return cli_usage(
-      "--certificate needs two .onnx files, and `%s` is text: `onnxsurg --pass '' "
-      "IN.onnxtxt OUT.onnx` converts it",
-      text);
-}
-
 static int run_job(surgery *j, char **args, int n) {
   int inputs = 0;
   const char *out = NULL;
@@ -335,7 +315,8 @@ static int run_job(surgery *j, char **args, int n) {
   j->run.n_keep = j->keep.n;
   code = take_assumptions(j);
   if (code != EXIT_DONE) return code;
-  code = check_certificate(j, fleet_is_many(&j->common, args, inputs), n ? args[0] : "", out);
+  const bool one = !j->in_place && !j->run.dry_run && !fleet_is_many(&j->common, args, inputs);
+  code = cli_check_certificate(j->run.certificate_path, one, n ? args[0] : "", out);
   if (code != EXIT_DONE) return code;
   j->run.ranges = j->ranges.items;
   j->run.n_ranges = j->ranges.n;
