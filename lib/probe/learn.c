@@ -110,12 +110,19 @@ static void put_types(const row *r, json_t *out) {
   json_decref(types);
 }
 
+static bool has_name(const json_t *list, const char *name) {
+  for (size_t i = 0; i < json_array_size(list); i++)
+    if (!strcmp(json_string_value(json_array_get(list, i)), name)) return true;
+  return false;
+}
+
 /* Writes the names of the rejected cases of a kind. */
 static void put_names(const row *r, surg__probe_what what, const char *key, json_t *out) {
   json_t *list = json_array();
   for (size_t k = r->first; k < r->end; k++) {
     const surg__probe_case *c = &r->p->cases.items[k];
-    if (is_form(r, c, what) && !is_good(r, c)) json_array_append_new(list, json_string(c->name));
+    if (is_form(r, c, what) && !is_good(r, c) && !has_name(list, c->name))
+      json_array_append_new(list, json_string(c->name));
   }
   if (json_array_size(list)) json_object_set(out, key, list);
   json_decref(list);
