@@ -126,9 +126,22 @@ int surg__judge_element(const surg_value *v) {
   return d <= 0 || d >= SURG__DTYPES ? 0 : d;
 }
 
+/* Whether the engine does not convert types for this operator in a model of this opset. */
+static bool is_apart(const surg__judge *j) {
+  if (!j->s || j->s->domain[0]) return false;
+  for (size_t i = 0; i < j->t->apart.count; i++) {
+    const surg__tapart *a = &j->t->apart.items[i];
+    if (strcmp(a->name, j->s->name) != 0) continue;
+    const int64_t opset = surg_graph_opset(surg_node_graph(j->n), "");
+    for (size_t k = 0; k < a->n; k++)
+      if (opset >= a->opsets[k].low && opset <= a->opsets[k].high) return true;
+  }
+  return false;
+}
+
 static int dtype_of(const surg__judge *j, const surg_value *v) {
   const int d = v ? surg__judge_element(v) : 0;
-  return j->t->as[d] ? j->t->as[d] : d;
+  return j->t->as[d] && !is_apart(j) ? j->t->as[d] : d;
 }
 
 /* Checks the element type of a value against a mask. False: the type is not allowed, which is

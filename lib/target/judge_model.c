@@ -547,8 +547,9 @@ static void judge_named(walk *w, const once *done) {
   tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_SAYS});
 }
 
+/* A node that the engine ignores. One of a body is inferred with the node around it, and fails. */
 static bool is_bare(const surg_node *n) {
-  return !n->n_in && !n->n_out;
+  return !n->n_in && !n->n_out && !surg_node_graph(n)->parent_node;
 }
 
 bool surg__judge_drops_graph(const surg__target *t, const surg_graph *g) {

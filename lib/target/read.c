@@ -439,6 +439,31 @@ static bool read_as(reader *r, const json_t *j) {
   return true;
 }
 
+/* Reads exceptions from types_as: {"Relu": "14+"}; "" removes an inherited one. */
+static bool read_apart(reader *r, const json_t *j) {
+  const char *key;
+  json_t *v;
+  if (!json_is_object(j)) return fail(r, "types_as_not", "must be an object of operators");
+  json_object_foreach((json_t *)(uintptr_t)j, key, v) {
+    surg__tapart one = {.name = copy(r, key)};
+    const char *text = json_string_value(v);
+    if (!one.name) return false;
+    int op;
+    char why[160];
+    if (!surg__target_knows(r->t, key, &op, why, sizeof why))
+      return fail(r, "types_as_not", why);
+    if (!(text && !*text) && !read_versions(r, v, "types_as_not", &one.opsets, &one.n))
+      return false;
+    size_t i = 0;
+    while (i < r->t->apart.count && strcmp(r->t->apart.items[i].name, key) != 0) i++;
+    if (i < r->t->apart.count)
+      r->t->apart.items[i] = one;
+    else if (!surg__vec_push(r->ctx, &r->t->apart, one))
+      return fail(r, "types_as_not", "out of memory");
+  }
+  return true;
+}
+
 static bool read_within(reader *r, const json_t *j) {
   const surg__tspan *list;
   size_t n;
@@ -641,6 +666,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "dynamic")) return read_dynamic(r, j);
   if (!strcmp(key, "fallback")) return read_host(r, j);
   if (!strcmp(key, "types_as")) return read_as(r, j);
+  if (!strcmp(key, "types_as_not")) return read_apart(r, j);
   if (!strcmp(key, "notes")) return json_is_null(j) || read_list(r, j, key, &t->notes);
   if (!strcmp(key, "rest")) {
     const char *s = json_string_value(j);
@@ -723,6 +749,7 @@ void surg__target_free(surg__target *t) {
   surg__vec_free(ctx, &t->own);
   surg__vec_free(ctx, &t->ops);
   surg__vec_free(ctx, &t->accepts);
+  surg__vec_free(ctx, &t->apart);
   surg__arena_free(&t->arena);
   surg__free(ctx, t);
 }

@@ -54,6 +54,13 @@ typedef struct surg__tspreads {
   surg__tspread how;
 } surg__tspreads;
 
+/* An operator and opsets of the model. */
+typedef struct surg__tapart {
+  const char *name;
+  const surg__tspan *opsets;
+  size_t n;
+} surg__tapart;
+
 /* A fact: one row of an operator, with the versions it applies to and the limits of a node. */
 typedef struct surg__tfact {
   bool refused, fixed; /* fixed: all dimensions of all inputs must be fixed */
@@ -195,6 +202,7 @@ struct surg_target {
   bool lenient;             /* misread nodes count as supported; set by the caller that judges */
   uint8_t as[SURG__DTYPES]; /* the type to which the engine converts an element type; 0:
                              * unchanged */
+  SURG_VEC(surg__tapart) apart; /* operators for whose inputs and outputs it does not, by opset */
   surg__tlist notes;
   SURG_VEC(const char *) own;   /* listed operators without a schema: "Crop", "com.acme.*", "*" */
   SURG_VEC(surg__op_facts) ops; /* sorted by name */

@@ -73,9 +73,20 @@ static bool has_unmade(const surg_model *m) {
   return false;
 }
 
+/* Whether a node has an absent input before its last one. */
+static bool has_absent(const surg_model *m) {
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      for (size_t i = 0; i < surg_node_input_count(n); i++)
+        if (!surg_node_input(n, i)) return true;
+  return false;
+}
+
 /* Whether an engine accepts some models with this finding and rejects others, for a reason that the
  * finding does not contain. */
 static bool is_open(const surg_model *m, const char *code) {
+  /* An initializer without a name is read by the nodes that leave out an input. */
+  if (strcmp(code, "E129") == 0) return has_absent(m);
   /* Subgraphs are subject to the rules of the IR version. */
   return strcmp(code, "E122") == 0 && m->graph->next != NULL;
 }
