@@ -72,7 +72,7 @@ def main():
         said = run(str(root / 'doctor'), 'onnxruntime-1.4',
                    str(source / 'examples/models/if_constant.onnxtxt'), env=env)
         assert 'valid: ok\n' in said, said
-        assert said.endswith('repair: ir{to=7},opset{to=12}\n'), said
+        assert re.search(r'repair: ir\{to=7\},(\S+,)?opset\{to=12\}\n$', said), said
 
         # A model that is built from nothing is valid, and is written.
         run(*args.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', str(root / 'build'),
