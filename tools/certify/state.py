@@ -247,6 +247,9 @@ class State:
             raise Refused('opset imports of the output are %s, not %s' % (out.imports,
                                                                           self.imports))
         self.compare_interface(out)
+        held = {}
+        for nid, n in self.nodes.items():
+            held.setdefault(n.graph, set()).add(nid)
         todo = [(out.graph, '0', [])]
         for f in out.functions:
             gid = self.functions.get((f.domain, f.name, f.overload))
@@ -254,7 +257,10 @@ class State:
                 raise Refused('no step makes function %s' % f.name)
             todo.append((f, gid, []))
         for g, gid, outer in todo:
-            todo += self.compare_graph(g, gid, outer, order)
+            nodes = order.get(gid)
+            if nodes is None or len(nodes) != len(g.nodes) or set(nodes) != held.get(gid, set()):
+                raise Refused('graph %s does not have the stated nodes' % gid)
+            todo += self.compare_graph(g, gid, outer, nodes)
 
     def compare_interface(self, out):
         if self.interface:
@@ -271,7 +277,7 @@ class State:
             if t and u and (t.dtype, t.other) != (u.dtype, u.other):
                 raise Refused('output %s has another type' % n)
 
-    def compare_graph(self, g, gid, outer, order):
+    def compare_graph(self, g, gid, outer, nodes):
         state, todo = self.graphs[gid], []
         names = {}
         chain = [(names, g.inits)] + outer
@@ -305,9 +311,6 @@ class State:
             bind(name, v, 'an input')
             if gid == '0' and not self.interface and v != '0/' + name:
                 raise Refused('input %s is another value' % name)
-        nodes = order.get(gid)
-        if nodes is None or len(nodes) != len(g.nodes):
-            raise Refused('graph %s does not have the stated nodes' % gid)
         for nid, n in zip(nodes, g.nodes):
             mine = self.nodes.get(nid)
             if mine is None or mine.graph != gid:
