@@ -30,6 +30,17 @@ static inline bool surg__add(size_t a, size_t b, size_t *out) {
   *out = r;
   return true;
 }
+
+/* The greatest common divisor of two numbers, of which at most `a` is negative; then it may be. */
+static inline int64_t surg__gcd(int64_t a, int64_t b) {
+  while (b) {
+    const int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a;
+}
+
 static inline bool surg__mul_u64(uint64_t a, uint64_t b, uint64_t *out) {
   uint64_t r;
   if (__builtin_mul_overflow(a, b, &r)) return false;

@@ -26,15 +26,6 @@ static void div_range(surg_expr *key) {
 
 /* --- division by a constant --- */
 
-static int64_t gcd(int64_t a, int64_t b) {
-  while (b) {
-    const int64_t r = a % b;
-    a = b;
-    b = r;
-  }
-  return a;
-}
-
 /* Splits a into k*q + r, where the coefficients of r are in 0 .. k-1. */
 static void split(const surg__poly *a, int64_t k, surg__poly *q, surg__poly *r) {
   *q = *r = (surg__poly){0};
@@ -53,7 +44,7 @@ static const surg_expr *div_rest(struct surg__exprs *set, surg_model *m, surg__p
   surg__poly_range(r, &lo, &hi);
   if (lo > INT64_MIN && hi < INT64_MAX && surg__floor_div(lo, k) == surg__floor_div(hi, k))
     return surg__expr_num(m, surg__floor_div(lo, k));
-  for (uint32_t i = 0; i < r->n; i++) g = gcd(g, r->coeffs[i]);
+  for (uint32_t i = 0; i < r->n; i++) g = surg__gcd(g, r->coeffs[i]);
   for (uint32_t i = 0; i < r->n; i++) r->coeffs[i] /= g;
   r->k = surg__floor_div(r->k, g);
   k /= g;
@@ -188,7 +179,8 @@ static void reduce(const surg_expr **a, const surg_expr **b) {
   if (!as_product(*b, &c, &product) || c == 1) return;
   surg__poly_of(&p, *a);
   g = c;
-  for (uint32_t i = 0; i < p.n; i++) g = gcd(g, p.coeffs[i] < 0 ? -(p.coeffs[i] % c) : p.coeffs[i]);
+  for (uint32_t i = 0; i < p.n; i++)
+    g = surg__gcd(g, p.coeffs[i] < 0 ? -(p.coeffs[i] % c) : p.coeffs[i]);
   const surg_expr *by = surg__expr_num(surg__expr_model(*a), g);
   const surg_expr *x = surg__expr_div_exact(*a, by), *y = surg__expr_div_exact(*b, by);
   if (x && y) {

@@ -4,7 +4,7 @@
  * input with a part of the kernel. The phases are interleaved by moving them from channels to
  * space. No element is multiplied that ConvTranspose does not multiply, so an infinite input
  * reaches the same outputs. */
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/counted.h"
 #include "rewrite/lower/native.h"
@@ -52,18 +52,9 @@ static bool ints_of(const surg_node *n, const char *name, int64_t fallback, int6
   return true;
 }
 
-static int64_t common(int64_t a, int64_t b) {
-  while (b) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
-
 /* The part of phase r. Count 0: no element of the kernel is read. */
 static part part_of(const side *s, int64_t r) {
-  const int64_t all = common(s->dilation, s->stride);
+  const int64_t all = surg__gcd(s->dilation, s->stride);
   part p = {.step = s->stride / all, .apart = s->dilation / all};
   for (p.first = 0; p.first < p.step && p.first < s->kernel; p.first++)
     if (p.first * s->dilation % s->stride == r) break;
