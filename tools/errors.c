@@ -48,8 +48,14 @@ void cli_error(const char *where, const char *fmt, ...) {
   cli_error_text(where, &text);
 }
 
-void cli_error_near(cli_text *text, const char *near) {
-  if (near) cli_text_printf(text, ": did you mean %s?", near);
+int cli_error_unknown(const char *kind, const char *name, const char *near, const char *list) {
+  cli_text text = {0};
+  cli_text_printf(&text, "no %s ", kind);
+  cli_text_escape(&text, name, 0);
+  if (near) cli_text_printf(&text, ": did you mean %s?", near);
+  cli_text_printf(&text, " (try `onnxsurg %s`)", list);
+  cli_error_text(NULL, &text);
+  return EXIT_USAGE;
 }
 
 void cli_json_asked(void) {

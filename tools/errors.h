@@ -14,8 +14,9 @@
 void cli_error(const char *where, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The same for a text that was built, which is freed. */
 void cli_error_text(const char *where, cli_text *text);
-/* Appends the suggestion `: did you mean NEAR?` (NULL: nothing). */
-void cli_error_near(cli_text *text, const char *near);
+/* Rejects the name of a `kind` that command `list` does not list; `near`: a suggestion, or NULL.
+ * Returns EXIT_USAGE. */
+int cli_error_unknown(const char *kind, const char *name, const char *near, const char *list);
 /* Prints a whole line: a diagnostic of the library, which is escaped. */
 void cli_error_line(const char *line);
 

@@ -145,13 +145,7 @@ static const char *op_at(const void *list, size_t i) {
 
 static int unknown_name(const char *name) {
   const char *near = surg_nearest_name(name, "", SURG_OP_COUNT - 1, op_at);
-  cli_text t = {0};
-  cli_text_puts(&t, "no operator ");
-  cli_text_escape(&t, name, 0);
-  cli_error_near(&t, near);
-  cli_text_puts(&t, " (try `onnxsurg ops`)");
-  cli_error_text(NULL, &t);
-  return EXIT_USAGE;
+  return cli_error_unknown("operator", name, near, "ops");
 }
 
 static int show_one(surg_context *ctx, const surg_schema *s, const char *opset, bool json) {

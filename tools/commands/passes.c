@@ -128,13 +128,7 @@ static int show(surg_registry *r, const char *name, bool json) {
     return EXIT_DONE;
   }
   const char *near = surg_nearest_name(name, r, surg_registry_pass_count(r), pass_name_at);
-  cli_text t = {0};
-  cli_text_puts(&t, "no pass ");
-  cli_text_escape(&t, name, 0);
-  cli_error_near(&t, near);
-  cli_text_puts(&t, " (try `onnxsurg passes`)");
-  cli_error_text(NULL, &t);
-  return EXIT_USAGE;
+  return cli_error_unknown("pass", name, near, "passes");
 }
 
 static int run(const cli_common *common, const char *name) {

@@ -97,13 +97,7 @@ static int find_rule(surg_context *ctx, const char *name, const surg_rule **out)
   }
   *out = NULL;
   const char *near = n ? surg_nearest_name(name, ctx, n, name_at) : NULL;
-  cli_text t = {0};
-  cli_text_puts(&t, "no rule ");
-  cli_text_escape(&t, name, 0);
-  cli_error_near(&t, near);
-  cli_text_puts(&t, " (try `onnxsurg rules`)");
-  cli_error_text(NULL, &t);
-  return EXIT_USAGE;
+  return cli_error_unknown("rule", name, near, "rules");
 }
 
 static int show(surg_context *ctx, char **args, int n, const char *node, const cli_common *common) {
