@@ -55,6 +55,7 @@ typedef struct passing {
   const surg_model *m;
   surg__objection_fn fn;
   void *user;
+  surg__tri absent; /* of has_absent, once it was asked: a model may have many findings */
 } passing;
 
 /* Below IR version 4: whether an initializer is no graph input, and is in a subgraph or read by no
@@ -73,7 +74,7 @@ static bool has_unmade(const surg_model *m) {
   return false;
 }
 
-/* Whether a node has an absent input before its last one. */
+/* Whether a node leaves out an input by an empty name. */
 static bool has_absent(const surg_model *m) {
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
@@ -84,11 +85,14 @@ static bool has_absent(const surg_model *m) {
 
 /* Whether an engine accepts some models with this finding and rejects others, for a reason that the
  * finding does not contain. */
-static bool is_open(const surg_model *m, const char *code) {
+static bool is_open(passing *p, const char *code) {
   /* An initializer without a name is read by the nodes that leave out an input. */
-  if (strcmp(code, "E129") == 0) return has_absent(m);
+  if (strcmp(code, "E129") == 0) {
+    if (p->absent == SURG__UNSAID) p->absent = has_absent(p->m) ? SURG__YES : SURG__NO;
+    return p->absent == SURG__YES;
+  }
   /* Subgraphs are subject to the rules of the IR version. */
-  return strcmp(code, "E122") == 0 && m->graph->next != NULL;
+  return strcmp(code, "E122") == 0 && p->m->graph->next != NULL;
 }
 
 /* Whether the model imports the newest opset that the engine supports. */
@@ -112,7 +116,7 @@ static bool is_dropped(const surg__target *t, about of) {
 
 /* Whether an import of the default domain follows an import that is out of range: an engine that
  * uses the last one does not see the other. */
-static bool is_superseded(const passing *p, const surg__defect *d) {
+static bool is_superseded(passing *p, const surg__defect *d) {
   if (strcmp(d->code, "E121") != 0 || d->function || !p->t->last_import) return false;
   for (size_t i = 0; i < p->m->imports.count; i++) {
     const surg__import *import = &p->m->imports.items[i];
@@ -147,11 +151,11 @@ static bool is_excusable(const surg_model *m, const surg__defect *d) {
   return strcmp(d->code, "E117") == 0 && strstr(d->text, "outside any function");
 }
 
-static void judge_code(const passing *p, const char *code, const char *where, const char *text,
+static void judge_code(passing *p, const char *code, const char *where, const char *text,
                        about of) {
   const surg_severity severity = surg__check_severity(code);
   surg__verdict v = surg__target_finding(p->t, code);
-  if (v == SURG__LEGAL && is_open(p->m, code)) v = SURG__UNKNOWN;
+  if (v == SURG__LEGAL && is_open(p, code)) v = SURG__UNKNOWN;
   if (v == SURG__LEGAL && strcmp(code, "E112") == 0 && has_unmade(p->m)) v = SURG__UNKNOWN;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
@@ -172,7 +176,7 @@ static void found(void *user, const surg__finding *f) {
 
 /* Reports the uncured findings of a lenient load; a strict load has none. Missing data files and
  * stripped weights are judged elsewhere (surg__judge_lost). */
-static void judge_loaded(const passing *p, surg_model *m) {
+static void judge_loaded(passing *p, surg_model *m) {
   const size_t n = surg_model_finding_count(m);
   for (size_t i = 0; i < n; i++) {
     surg_finding f = {.size = sizeof f};
@@ -185,7 +189,7 @@ static void judge_loaded(const passing *p, surg_model *m) {
 
 /* Reports a value that is an output of the model twice: the loader prints that, but keeps no
  * finding. */
-static void judge_repeated(const passing *p, const surg_graph *g) {
+static void judge_repeated(passing *p, const surg_graph *g) {
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
     const surg_value *v = surg_graph_output(g, i);
     size_t n = 0;
@@ -232,7 +236,7 @@ static bool is_in_loop(const surg_graph *g) {
 }
 
 static void found_in_body(void *user, const surg__finding *f) {
-  const passing *p = user;
+  passing *p = user;
   if (!f->node || strcmp(f->code, "E203") != 0 || !is_in_loop(surg_node_graph(f->node))) return;
   judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph, false});
 }
@@ -253,7 +257,7 @@ static surg_status judge_bodies(passing *p, surg_model *m) {
 
 surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
-  passing p = {t, m, fn, user};
+  passing p = {.t = t, .m = m, .fn = fn, .user = user};
   judge_loaded(&p, m);
   judge_repeated(&p, m->graph);
   const surg_status s = surg__check_model(m, false, FINDINGS, found, &p);
