@@ -8,18 +8,32 @@
  *             y = If <then_branch = t () => (a) { a = Mul (x, w) }, ...> (c) }
  *
  * Initializers that are inputs or outputs of their graph stay. So do all initializers in functions
- * and below IR version 4, where the outer graph would need Constant nodes. Needs nothing. Keeps
- * sorted. Exact. */
+ * and below IR version 4, where the outer graph would need Constant nodes, and those that operators
+ * outside ONNX or functions read: their kernels may look for constants in their own graph alone.
+ * ONNX Runtime 1.22 computes other results with the zero points of a MatMulNBits from the outer
+ * graph. Needs nothing. Keeps sorted. Exact. */
 #include "hoist_initializers.h"
 
 #include <assert.h>
 #include <string.h>
 
+#include "../util/domains.h"
 #include "../util/values.h"
+
+/* Whether all readers are operators of ONNX, which have one meaning wherever a constant is. */
+static bool standard_readers(const surg_value *v) {
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+    const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+    if (n && (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || !domains_onnx(surg_node_domain(n))))
+      return false;
+  }
+  return true;
+}
 
 static bool can_go(surg_pass_ctx *p, const surg_value *v) {
   return surg_value_constant(v) && !surg_value_is_input(v) && !surg_value_is_output(v) &&
-         !surg_value_is_pinned(v) && !values_annotated(v) && !surg_pass_keeps_value(p, v);
+         !surg_value_is_pinned(v) && !values_annotated(v) && !surg_pass_keeps_value(p, v) &&
+         standard_readers(v);
 }
 
 static surg_pass_result move(surg_pass_ctx *p, surg_value *v, surg_graph *to) {

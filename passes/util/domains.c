@@ -9,6 +9,10 @@ bool domains_default(const char *d) {
   return !*d || strcmp(d, "ai.onnx") == 0;
 }
 
+bool domains_onnx(const char *d) {
+  return domains_default(d) || strncmp(d, "ai.onnx.", 8) == 0;
+}
+
 bool domains_named(const char *spec, const char *domain, const char *name) {
   const size_t n = strlen(domain);
   if (domains_default(domain)) {

@@ -7,6 +7,8 @@
 
 /* Whether `domain` is ONNX's own ("" or "ai.onnx"). */
 bool domains_default(const char *domain);
+/* Whether ONNX defines its operators: the default domain or one below "ai.onnx". */
+bool domains_onnx(const char *domain);
 /* Whether `spec` ("Relu", "ai.onnx.Relu", "com.acme.FooOp") names an operator or function. */
 bool domains_named(const char *spec, const char *domain, const char *name);
 /* Whether an entry of the list option `option` names the operator. */
