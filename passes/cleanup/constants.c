@@ -39,20 +39,12 @@ static surg_pass_result to_initializer(surg_pass_ctx *p, surg_node *n) {
   return SURG_PASS_CHANGED;
 }
 
-/* Whether Constant supports the element type in the opset of g. */
-static bool holds(const surg_graph *g, int dtype) {
-  const int64_t opset = surg_graph_opset(g, "");
-  if (dtype < SURG_BFLOAT16) return true;
-  if (dtype == SURG_BFLOAT16) return opset >= 13;
-  if (dtype <= SURG_FLOAT8E5M2FNUZ) return opset >= 19;
-  return dtype <= SURG_INT4 ? opset >= 21 : opset >= 25;
-}
-
 static surg_pass_result to_node(surg_pass_ctx *p, surg_value *v) {
   surg_graph *g = surg_value_graph(v);
   surg_tensor *t = surg_value_constant(v);
   if (!t || surg_value_is_input(v) || !may(p, v) || surg_tensor_is_external(t) ||
-      !holds(g, surg_tensor_dtype(t)) || !surg_pass_allow(p))
+      !values_constant_holds(surg_graph_opset(g, ""), false, surg_tensor_dtype(t)) ||
+      !surg_pass_allow(p))
     return SURG_PASS_UNCHANGED;
   surg_node *n = surg_graph_add_node(g, surg_graph_first_node(g), "", "Constant", 1);
   if (!n || surg_node_set_tensor(n, "value", t) != SURG_OK) return SURG_PASS_FAILED;

@@ -27,8 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fold.h"
 #include "../util/values.h"
+#include "fold.h"
 
 /* --- bookkeeping --- */
 
@@ -281,13 +281,22 @@ static bool all_constant(const surg_node *n) {
 
 /* --- the walk --- */
 
+/* Whether the graph can hold the results as constants: a Constant has few types at old opsets. */
+static bool takes_results(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_type *t = surg_node_output(n, i) ? surg_value_type(surg_node_output(n, i)) : NULL;
+    const bool known = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR;
+    if (known && !values_takes_constant(surg_node_graph(n), surg_type_dtype(t))) return false;
+  }
+  return surg_graph_takes_constants(surg_node_graph(n));
+}
+
 bool fold_may(fold_state *f, const surg_node *n) {
   if (!has_reader(n) || fold_keeps(f, n)) return false;
   if (surg_node_op(n) == SURG_OP_DequantizeLinear && !f->dequantize)
     return fold_leave(f, n, "it would undo a quantization");
   if (surg_node_nondeterministic(n)) return fold_leave(f, n, "it is random");
-  if (!surg_graph_takes_constants(surg_node_graph(n)))
-    return fold_leave(f, n, "no constant can be added to this graph");
+  if (!takes_results(n)) return fold_leave(f, n, "no constant can be added to this graph");
   if (surg_node_sheltered(n)) return fold_leave(f, n, "a node that need not run would fail on it");
   const char *why = fold_pinned(n);
   return !why || fold_leave(f, n, why);

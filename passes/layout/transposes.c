@@ -488,8 +488,9 @@ static surg_status move(region *r) {
   for (size_t i = 0; i < r->n_values && !s; i++) {
     surg_node *t = r->values[i].seed;
     if (r->values[i].lead) t = surg_value_producer(r->values[i].v, NULL);
-    if (r->values[i].lead && (!t || surg_node_op(t) != SURG_OP_Transpose)) continue;
-    if (t && !surg_value_first_use(r->values[i].v) && !surg_pass_keeps_node(r->p, t))
+    if (!t || surg_node_erased(t)) continue; /* undo() removes a seed that cancels another order */
+    if (r->values[i].lead && surg_node_op(t) != SURG_OP_Transpose) continue;
+    if (!surg_value_first_use(r->values[i].v) && !surg_pass_keeps_node(r->p, t))
       s = surg_node_erase(t);
   }
   return s;
