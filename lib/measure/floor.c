@@ -95,6 +95,13 @@ static bool plain_indices(const surg_node *n, int64_t i) {
   return count >= 0;
 }
 
+/* Whether an input is absent, or a constant without elements. */
+static bool left_out(const surg_node *n, int64_t i) {
+  const surg_value *v = surg_node_input(n, (size_t)i);
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  return !v || (t && surg_tensor_count(t) == 0);
+}
+
 static bool one_element(const surg_node *n, int64_t i) {
   const surg_type *t = ranked_input(n, i);
   uint64_t count;
@@ -174,6 +181,8 @@ static bool holds(const fit *f, const surg__condition *c) {
     case SURG__IF_RANK:
       t = ranked_input(f->n, c->n);
       return t && surg_type_rank(t) == (size_t)c->m;
+    case SURG__IF_ONE_OF:
+      return left_out(f->n, c->n) || left_out(f->n, c->m);
     case SURG__IF_SAME_SHAPES:
       return same_shapes(f->n);
     case SURG__IF_SAME_BRANCHES:

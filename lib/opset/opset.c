@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "infer/infer.h"
+#include "ir/edit.h" /* only for surg__default_domain */
 #include "ir/ir.h" /* only for surg__types_hold and surg__locate_node */
 #include "measure/measure.h"
 #include "rewrite/lang/rule.h"
@@ -338,15 +339,23 @@ static bool collect(mover *v) {
   return true;
 }
 
-/* Whether any node's operator changes between opsets a and b. */
+/* Whether a node is of the domain that moves, and of no operator of it yet: the operator may come
+ * with a later opset. */
+static bool is_unknown(const mover *v, const surg_node *n) {
+  const char *domain = surg__default_domain(surg_node_domain(n)) ? "" : surg_node_domain(n);
+  return surg_node_class(n) == SURG_OP_CLASS_CUSTOM && !strcmp(domain, v->domain);
+}
+
+/* Whether any node's operator changes between opsets a and b, or comes with one of them. */
 static bool any_changes(const mover *v, int64_t a, int64_t b) {
   bool seen[SURG_OP_COUNT] = {false};
   for (size_t i = 0; i < v->nodes.count; i++) {
-    const surg_schema *s = surg_node_schema(v->nodes.items[i]);
-    if (!s || strcmp(s->domain, v->domain) || seen[s->op]) continue;
-    seen[s->op] = true;
-    if (surg_schema_find(v->domain, s->name, a) != surg_schema_find(v->domain, s->name, b))
-      return true;
+    const surg_node *n = v->nodes.items[i];
+    const surg_schema *s = surg_node_schema(n);
+    if (s ? strcmp(s->domain, v->domain) || seen[s->op] : !is_unknown(v, n)) continue;
+    if (s) seen[s->op] = true;
+    const char *name = s ? s->name : surg_node_op_type(n);
+    if (surg_schema_find(v->domain, name, a) != surg_schema_find(v->domain, name, b)) return true;
   }
   return false;
 }
