@@ -34,15 +34,21 @@ static bool fits_stored(surg__judge *j) {
   return true;
 }
 
-/* Checks that the last axis of the first operand of a matrix product, and the axis of the second
- * that it is multiplied with, have fixed sizes. */
+/* Whether Gemm reads operand i of the product transposed; MatMul does not have the attribute. */
+static bool turned(const surg_node *n, size_t i) {
+  const surg_attr *a = surg_node_attr(n, i == 0 ? "transA" : "transB");
+  return a && surg_attr_get_kind(a) == SURG_ATTR_INT && surg_attr_int(a) != 0;
+}
+
+/* Checks that the axes that a matrix product sums over have fixed sizes: the last of the first
+ * operand, the last but one of the second. */
 static void judge_inner(surg__judge *j) {
   for (size_t i = 0; j->f->inner && i < 2 && i < surg_node_input_count(j->n); i++) {
     const surg_value *v = surg_node_input(j->n, i);
     const surg_type *t = shape_of(v);
     const size_t rank = t ? surg_type_rank(t) : 0;
-    if (!v || (rank && surg_type_dim(t, i == 0 || rank == 1 ? rank - 1 : rank - 2)->value >= 0))
-      continue;
+    const bool last = rank == 1 || (i == 0) != turned(j->n, i);
+    if (!v || (rank && surg_type_dim(t, last ? rank - 1 : rank - 2)->value >= 0)) continue;
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_DYNAMIC, v,
                        "the size of %s along the axis that is summed over is not known",
                        surg__judge_name(j, v));

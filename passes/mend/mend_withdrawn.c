@@ -29,14 +29,30 @@ static bool name_domain(mending *k, surg_node *n) {
   return true;
 }
 
+/* The rules of is_ours, a few of the many of a context, so that a node is compared with these. */
+typedef struct withdrawn {
+  const surg_rule **rules;
+  size_t n;
+} withdrawn;
+
+static bool collect(const mending *k, withdrawn *w) {
+  surg_context *ctx = surg_pass_context(k->p);
+  const size_t n = surg_context_rule_count(ctx);
+  *w = (withdrawn){.rules = surg_pass_alloc(k->p, (n + 1) * sizeof *w->rules)};
+  for (size_t i = 0; w->rules && i < n; i++) {
+    const surg_rule *r = surg_context_rule(ctx, i);
+    if (is_ours(NULL, r)) w->rules[w->n++] = r;
+  }
+  return w->rules != NULL;
+}
+
 /* The rule that rewrites the node, or NULL; *why: the reason if there are rules but none
  * matches. */
-static const surg_rule *rule_for(const mending *k, surg_node *n, const char **why) {
-  surg_context *ctx = surg_pass_context(k->p);
+static const surg_rule *rule_for(const withdrawn *w, surg_node *n, const char **why) {
   *why = NULL;
-  for (size_t i = 0; i < surg_context_rule_count(ctx); i++) {
-    const surg_rule *r = surg_context_rule(ctx, i);
-    if (!is_ours(NULL, r) || strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 ||
+  for (size_t i = 0; i < w->n; i++) {
+    const surg_rule *r = w->rules[i];
+    if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0 ||
         strcmp(surg_rule_domain(r), surg_node_domain(n)) != 0)
       continue;
     const char *fault = surg_rule_explain(r, n);
@@ -47,13 +63,13 @@ static const surg_rule *rule_for(const mending *k, surg_node *n, const char **wh
 }
 
 /* Notes which nodes the rules will rewrite; returns whether there are any. */
-static bool announce(mending *k, surg_graph *g) {
+static bool announce(mending *k, const withdrawn *w, surg_graph *g) {
   bool any = false;
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
     const char *why;
     if (!name_domain(k, n)) return false;
     if (surg_node_class(n) != SURG_OP_CLASS_CUSTOM || surg_pass_keeps_node(k->p, n)) continue;
-    const surg_rule *r = rule_for(k, n, &why);
+    const surg_rule *r = rule_for(w, n, &why);
     if (why) mend_leaves(k, n, "an operator that ONNX does not have, and no rule fits: %s", why);
     if (r && !mend_allows(k, SURG_APPROX))
       mend_leaves(k, n, "an operator that ONNX does not have; --allow approx rewrites it");
@@ -66,9 +82,10 @@ static bool announce(mending *k, surg_graph *g) {
 }
 
 bool mend_withdrawn(mending *k) {
-  if (surg_model_infer(k->m) != SURG_OK) return false;
+  withdrawn w;
+  if (surg_model_infer(k->m) != SURG_OK || !collect(k, &w)) return false;
   for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g)) {
-    if (!announce(k, g)) continue;
+    if (!announce(k, &w, g)) continue;
     if (surg_pass_rewrite_graph(k->p, g, is_ours, NULL) == SURG_PASS_FAILED) return false;
     if (surg_model_infer(k->m) != SURG_OK) return false;
   }
