@@ -43,8 +43,7 @@ static surg_pass_result to_node(surg_pass_ctx *p, surg_value *v) {
   surg_graph *g = surg_value_graph(v);
   surg_tensor *t = surg_value_constant(v);
   if (!t || surg_value_is_input(v) || !may(p, v) || surg_tensor_is_external(t) ||
-      !values_constant_holds(surg_graph_opset(g, ""), false, surg_tensor_dtype(t)) ||
-      !surg_pass_allow(p))
+      !values_constant_holds(g, false, surg_tensor_dtype(t)) || !surg_pass_allow(p))
     return SURG_PASS_UNCHANGED;
   surg_node *n = surg_graph_add_node(g, surg_graph_first_node(g), "", "Constant", 1);
   if (!n || surg_node_set_tensor(n, "value", t) != SURG_OK) return SURG_PASS_FAILED;

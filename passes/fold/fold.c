@@ -285,8 +285,9 @@ static bool all_constant(const surg_node *n) {
 static bool takes_results(const surg_node *n) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     const surg_type *t = surg_node_output(n, i) ? surg_value_type(surg_node_output(n, i)) : NULL;
-    const bool known = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR;
-    if (known && !values_takes_constant(surg_node_graph(n), surg_type_dtype(t))) return false;
+    const int dtype =
+        t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
+    if (dtype && !values_takes_constant(surg_node_graph(n), dtype)) return false;
   }
   return surg_graph_takes_constants(surg_node_graph(n));
 }

@@ -324,7 +324,7 @@ static bool find_fixed(const outliner *x, shape *s) {
     const surg_tensor *t = surg_value_settled(s->args[a]);
     bool same = t && surg_tensor_count(t) <= SMALL && surg_tensor_dtype(t) != SURG_STRING &&
                 !surg_tensor_is_sparse(t) && !surg_tensor_is_external(t) &&
-                values_constant_holds(surg_graph_opset(x->g, ""), true, surg_tensor_dtype(t));
+                values_constant_holds(x->g, true, surg_tensor_dtype(t));
     for (size_t k = 1; same && k < s->count; k++) {
       const surg_tensor *other = surg_value_settled(s->args[k * s->n_args + a]);
       if (!other || surg_tensor_same(t, other, &same) != SURG_OK) same = false;

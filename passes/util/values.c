@@ -2,6 +2,7 @@
 /* See values.h. */
 #include "values.h"
 
+#include <onnxsurg/precision.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,17 +37,16 @@ uint64_t values_respelling(const surg_value *old, const surg_value *by, surg_rep
   return places > UINT64_MAX / each ? UINT64_MAX : places * each;
 }
 
-bool values_constant_holds(int64_t opset, bool in_function, int dtype) {
-  if (dtype == SURG_FLOAT || dtype == SURG_DOUBLE || dtype == SURG_FLOAT16) return true;
-  if (dtype < SURG_BFLOAT16) return opset >= 9 || !in_function;
-  if (dtype == SURG_BFLOAT16) return opset >= 13;
-  if (dtype <= SURG_FLOAT8E5M2FNUZ) return opset >= 19;
-  return dtype <= SURG_INT4 ? opset >= 21 : opset >= 25;
+bool values_constant_holds(const surg_graph *g, bool in_function, int dtype) {
+  const int64_t opset = surg_graph_opset(g, "");
+  const surg_schema *s = surg_schema_find("", "Constant", opset < 9 && !in_function ? 9 : opset);
+  const surg_type *t = surg_type_tensor_unranked(surg_graph_model(g), dtype);
+  return s && t && surg_schema_accepts(s, true, 0, t, dtype);
 }
 
 bool values_takes_constant(const surg_graph *g, int dtype) {
   const bool in_function = surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION;
   if (!surg_graph_takes_constants(g)) return false;
   if (!in_function && surg_model_ir_version(surg_graph_model(g)) >= 4) return true;
-  return values_constant_holds(surg_graph_opset(g, ""), in_function, dtype);
+  return values_constant_holds(g, in_function, dtype);
 }

@@ -15,9 +15,10 @@ bool values_annotated(const surg_value *v);
 /* The most bytes that the file grows by when `by` replaces `old` (how: YES or BY_LABEL) and the
  * kept name is longer than the other: it is stored at the producer and in every use. */
 uint64_t values_respelling(const surg_value *old, const surg_value *by, surg_replace how);
-/* Whether a Constant of ONNX at this opset holds elements of a type. Constant-1 says floats only;
- * models have always had integers in it, and engines check it in functions alone. */
-bool values_constant_holds(int64_t opset, bool in_function, int dtype);
+/* Whether a Constant in g, or in a function that has the opset of g, holds elements of a type.
+ * Before opset 9 the standard says floats only: models have always had integers too, and engines
+ * check it in functions alone. */
+bool values_constant_holds(const surg_graph *g, bool in_function, int dtype);
 /* Whether a constant of that type can be added to g, as an initializer or as a node. */
 bool values_takes_constant(const surg_graph *g, int dtype);
 
