@@ -41,11 +41,13 @@ static const char *const with_options[] = {"rewrite{group=simplify}",
                                            "freeze-inputs"};
 #define WITH_OPTIONS (sizeof with_options / sizeof *with_options)
 
-/* Whether a pass runs without options; the others fail, and are in the list above. */
-static bool alone(const surg_pass *p) {
+/* Whether a pass runs without options; the others fail, and are in the list above. outline makes
+ * functions, and refuses models whose IR version is too old for them. */
+static bool alone(const surg_pass *p, const surg_model *m) {
   static const char *const lists[] = {"decompose", "defaults", "opset", "replace", "wrap-casts"};
   for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
     if (strcmp(p->name, lists[i]) == 0) return false;
+  if (strcmp(p->name, "outline") == 0 && surg_model_ir_version(m) < 4) return false;
   return p->exactness <= SURG_ROUNDING && !p->edits &&
          (!p->changes_interface || strcmp(p->name, "prune") == 0 || strcmp(p->name, "mend") == 0);
 }
@@ -65,7 +67,7 @@ void wild_alone(gen *g, const surg_model *m, char text[WILD_TEXT]) {
     const size_t i = gen_below(g, (uint32_t)(passes + presets + WITH_OPTIONS));
     if (i < passes) {
       const surg_pass *p = surg__pass_at(r, i);
-      if (!alone(p)) continue;
+      if (!alone(p, m)) continue;
       snprintf(text, WILD_TEXT, "%s", p->name);
       return;
     }
