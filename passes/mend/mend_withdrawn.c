@@ -29,7 +29,8 @@ static bool name_domain(mending *k, surg_node *n) {
   return true;
 }
 
-/* The rules of is_ours, a few of the many of a context, so that a node is compared with these. */
+/* The rules that is_ours selects. A context has more than a thousand; comparing each node with all
+ * of them took most of the time of a check. */
 typedef struct withdrawn {
   const surg_rule **rules;
   size_t n;
