@@ -152,6 +152,52 @@ static bool same_carried(const surg_node *n) {
   return true;
 }
 
+/* Element i of an attribute that is a list, or what it is where it is left out. Larger numbers than
+ * WINDOW_MOST, and negative ones, are not judged: -1. */
+#define WINDOW_MOST INT32_MAX
+
+static int64_t window_int(const surg_node *n, const char *name, size_t i, int64_t otherwise) {
+  const surg_attr *a = surg_node_attr(n, name);
+  size_t count = 0;
+  const int64_t *list = a ? surg_attr_ints(a, &count) : NULL;
+  const int64_t is = !a ? otherwise : list && i < count ? list[i] : -1;
+  return is <= WINDOW_MOST ? is : -1;
+}
+
+/* Whether no window of an axis starts in the padding at the end. ceil_mode adds a window where
+ * less than a stride is left over; it starts in the input or the padding in front wherever
+ * stride + end pad <= kernel, for any size; else the size tells. */
+static bool window_inside(const fit *f, size_t axis, size_t axes) {
+  const surg_type *t = ranked_input(f->n, 0);
+  const int64_t kernel = window_int(f->n, "kernel_shape", axis, -1);
+  const int64_t stride = window_int(f->n, "strides", axis, 1);
+  const int64_t apart = window_int(f->n, "dilations", axis, 1);
+  const int64_t front = window_int(f->n, "pads", axis, 0);
+  const int64_t back = window_int(f->n, "pads", axis + axes, 0);
+  const bool sized = t && surg_type_rank(t) == axes + 2;
+  const int64_t size = sized ? surg_type_dim(t, axis + 2)->value : -1;
+  if (kernel < 1 || stride < 1 || apart < 1 || front < 0 || back < 0) return false;
+  const int64_t span = (kernel - 1) * apart + 1;
+  if (stride + back <= span) return true;
+  const int64_t room = front + size + back - span;
+  if (size < 0 || size > WINDOW_MOST || room < 0) return false;
+  return (room + stride - 1) / stride * stride < front + size;
+}
+
+static bool windows_inside(const fit *f) {
+  const surg_attr *kernel = surg_node_attr(f->n, "kernel_shape");
+  const surg_attr *mode = surg_node_attr(f->n, "auto_pad");
+  int64_t ceiled;
+  if (int_of(f, "ceil_mode", &ceiled) && !ceiled) return true;
+  if (!kernel || (mode && !surg__attr_says_default(mode, surg__schema_attr(f->from, "auto_pad"))))
+    return false;
+  size_t axes;
+  surg_attr_ints(kernel, &axes);
+  for (size_t i = 0; i < axes; i++)
+    if (!window_inside(f, i, axes)) return false;
+  return axes > 0;
+}
+
 static bool holds(const fit *f, const surg__condition *c) {
   const surg_type *t;
   switch (c->kind) {
@@ -183,6 +229,8 @@ static bool holds(const fit *f, const surg__condition *c) {
       return t && surg_type_rank(t) == (size_t)c->m;
     case SURG__IF_ONE_OF:
       return left_out(f->n, c->n) || left_out(f->n, c->m);
+    case SURG__IF_INSIDE:
+      return windows_inside(f);
     case SURG__IF_SAME_SHAPES:
       return same_shapes(f->n);
     case SURG__IF_SAME_BRANCHES:

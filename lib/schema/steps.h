@@ -22,6 +22,7 @@ typedef enum surg__condition_kind {
   SURG__IF_ONE,
   SURG__IF_RANK,
   SURG__IF_ONE_OF,
+  SURG__IF_INSIDE,
   SURG__IF_SAME_SHAPES,
   SURG__IF_SAME_BRANCHES,
   SURG__IF_SAME_CARRIED

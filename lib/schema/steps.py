@@ -12,7 +12,7 @@ from gen import Pool, Table, c_string
 # Conditions and what they take: the name of an attribute (a), a number (n), a value (v).
 CONDITIONS = {'is': 'av', 'isnt': 'av', 'least': 'an', 'drop': 'a', 'last': 'a', 'given': 'n',
               'absent': 'n', 'unused': 'n', 'indices': 'n', 'scalar': 'n', 'one': 'n',
-              'rank': 'nm', 'one-of': 'nm', 'same-shapes': '',
+              'rank': 'nm', 'one-of': 'nm', 'inside': '', 'same-shapes': '',
               'same-branches': '', 'same-carried': ''}
 
 

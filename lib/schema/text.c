@@ -219,6 +219,9 @@ void surg__put_condition(surg__buf *b, const surg__condition *c) {
     case SURG__IF_ONE_OF:
       surg__buf_printf(b, "input %lld or %lld is absent or an empty constant", n, (long long)c->m);
       return;
+    case SURG__IF_INSIDE:
+      surg__buf_puts(b, "none does, as with ceil_mode 0, or strides + end pads <= kernel");
+      return;
     case SURG__IF_SAME_SHAPES:
       surg__buf_puts(b, "all inputs have one shape");
       return;

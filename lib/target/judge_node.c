@@ -42,9 +42,22 @@ static bool is_misread(const surg__judge *j, const surg__op_facts *op, int since
   return false;
 }
 
+/* Whether the results of a node are outputs of the model at most. What an engine makes of a misread
+ * node, its shape above all, decides whether the nodes that read it can be imported. */
+static bool is_last(const surg_node *n) {
+  if (n->graph->kind != SURG_GRAPH_MAIN) return false;
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    for (const surg_use *u = v ? v->uses : NULL; u; u = u->next)
+      if (u->kind == SURG_USE_NODE) return false;
+  }
+  return true;
+}
+
 static void note_misread(surg__judge *j) {
   surg__buf text;
   if (j->o) j->o->misread = true;
+  if (j->o) j->o->fed = !is_last(j->n);
   if (!j->why) return;
   surg__buf_init(&text, j->t->ctx);
   surg__buf_puts(&text, SURG__JUDGE_OTHERWISE);
@@ -67,7 +80,7 @@ static void judge_listed(surg__judge *j, const surg__op_facts *op) {
   each.why = j->why ? &text : NULL;
   for (size_t i = 0; i < op->n; i++) {
     if (since && !surg__judge_speaks_of(&op->facts[i], since)) continue;
-    if (op->facts[i].misread && !j->t->lenient) continue;
+    if (op->facts[i].misread && !(j->t->lenient && is_last(j->n))) continue;
     surg__objection o = {0};
     each.f = &op->facts[i];
     each.o = &o;

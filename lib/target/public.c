@@ -166,7 +166,8 @@ surg_objection surg__objection_public(const surg__objection *o) {
                           .misread = o->misread,
                           .node = o->node,
                           .value = o->value,
-                          .data = o->cause == SURG__C_DATA};
+                          .data = o->cause == SURG__C_DATA,
+                          .fed = o->fed};
 }
 
 typedef struct telling {

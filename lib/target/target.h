@@ -199,7 +199,8 @@ struct surg_target {
   bool half_any; /* `half`: a cast to the same type may fail if one neighbor is computed in float */
   const surg__tspan *early; /* opsets in which the engine has ONNX operators that ONNX adds later */
   size_t n_early;
-  bool lenient;             /* misread nodes count as supported; set by the caller that judges */
+  bool lenient;             /* misread nodes count as supported where no node reads their
+                             * results; set by the caller that judges */
   uint8_t as[SURG__DTYPES]; /* the type to which the engine converts an element type; 0:
                              * unchanged */
   SURG_VEC(surg__tapart) apart; /* operators for whose inputs and outputs it does not, by opset */
@@ -267,6 +268,8 @@ typedef struct surg__objection {
   const char *where;
   bool misread;            /* the unsupported node is imported, and computed differently from
                             * ONNX */
+  bool fed;                /* ... and another node reads its results, so that the import may fail
+                            * there */
   const surg_node *node;   /* NULL: the model as a whole */
   const surg_value *value; /* the input or output concerned, or NULL */
   const char *text;

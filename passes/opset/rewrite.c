@@ -92,7 +92,7 @@ static surg_pass_result tell_kept(surg_pass_ctx *p, surg_graph *g) {
   for (size_t i = 0; i < surg_context_rule_count(ctx); i++) {
     const surg_rule *r = surg_context_rule(ctx, i);
     char text[200];
-    if (surg_pass_allows_rule(p, r) || !meant(p, r)) continue;
+    if (!meant(p, r) || surg_pass_allows_rule(p, r)) continue;
     surg_node *n = kept_from(p, g, r);
     if (!n) continue;
     snprintf(text, sizeof text, "rule %.80s not applied: %s", surg_rule_name(r),

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts on models that ONNX text cannot express: nodes with neither inputs nor outputs, weights in
 data files, unnamed initializers, inputs without an element type. verdicts.py PROGRAM"""
+import json
 import struct
 
 import common
@@ -76,6 +77,19 @@ class Verdicts(Case):
                 said = (r.stdout + r.stderr).decode()
                 self.assertEqual(r.returncode, code, said)
                 self.assertIn(text, said)
+
+    def test_several(self):
+        """Names, short names and groups of targets; none is left out in silence."""
+        self.files(model([RELU]))
+        r = self.run_tool('check', '--json', '--targets', 'ort-1.14,opencv-4.6,trt8.6', 'm.onnx')
+        names = [t['name'] for t in json.loads(r.stdout)['targets']]
+        self.assertEqual(names, ['onnxruntime-1.14', 'opencv-4.6', 'tensorrt-8.6'])
+        r = self.run_tool('check', '--targets', 'onnxjs,opencv-4.6', 'm.onnx')
+        self.assertRegex(r.stdout.decode(), r'onnxjs-0\.1\.8 +supported')
+        r = self.run_tool('check', '--targets', 'ort-1.14,nonsense', 'm.onnx')
+        self.assertEqual(r.returncode, 2)
+        self.assertEqual(r.stdout, b'')
+        self.assertIn(b'nonsense: error: there is no such target', r.stderr)
 
     def test_repairs(self):
         """The repair of both faults of data files puts the weights into the model."""

@@ -16,16 +16,11 @@ typedef struct matrix {
   size_t supported, unknown, repaired, all;
 } matrix;
 
-/* Whether the list selects a target. An entry is "all", the target's name ("ort-1.10"), or the
- * part of its name before a '-' ("tensorrt"). */
-static bool wanted(const char *words, const char *name) {
-  for (const char *p = words; *p;) {
-    const size_t n = strcspn(p, ",");
-    if ((n == 3 && !strncmp(p, "all", 3)) || (n && !strncmp(p, name, n) && strchr("-", name[n])))
-      return true;
-    p += n + (p[n] != 0);
-  }
-  return false;
+/* Whether a word selects a built-in target: "all", or the part of its name before a '-'
+ * ("tensorrt"). */
+static bool is_group(const char *word, const char *name) {
+  const size_t n = strlen(word);
+  return !strcmp(word, "all") || (!strncmp(name, word, n) && name[n] == '-');
 }
 
 static surg_status judge(matrix *x, const surg_target *t) {
@@ -46,16 +41,45 @@ static surg_status judge(matrix *x, const surg_target *t) {
   return s;
 }
 
-static surg_status judge_all(matrix *x, const char *words) {
+static surg_status judge_named(matrix *x, const char *name) {
+  surg_target *t = NULL;
+  surg_status s = surg_target_open(x->ctx, name, &t);
+  if (s == SURG_OK) s = judging_apply(x->how, t);
+  if (s == SURG_OK) s = judge(x, t);
+  surg_target_free(t);
+  return s;
+}
+
+static surg_status find_named(const matrix *x, const char *name) {
+  surg_target *t = NULL;
+  const surg_status s = surg_target_open(x->ctx, name, &t);
+  surg_target_free(t);
+  return s;
+}
+
+/* Judges the targets that a word selects: a group of them, or else one, by any name that
+ * --target accepts. With `look`, only whether there is such a target. */
+static surg_status judge_word(matrix *x, const char *word, bool look) {
   surg_status s = SURG_OK;
+  bool any = false;
   const char *name;
   for (size_t i = 0; s == SURG_OK && (name = surg_context_target(x->ctx, i)); i++) {
-    surg_target *t = NULL;
-    if (!wanted(words, name)) continue;
-    s = surg_target_open(x->ctx, name, &t);
-    if (s == SURG_OK) s = judging_apply(x->how, t);
-    if (s == SURG_OK) s = judge(x, t);
-    surg_target_free(t);
+    if (!is_group(word, name)) continue;
+    any = true;
+    if (!look) s = judge_named(x, name);
+  }
+  return any ? s : look ? find_named(x, word) : judge_named(x, word);
+}
+
+static surg_status judge_all(matrix *x, const char *words, bool look) {
+  surg_status s = SURG_OK;
+  for (const char *p = words; s == SURG_OK && *p;) {
+    const size_t n = strcspn(p, ",");
+    char *word = n ? strndup(p, n) : NULL;
+    if (n && !word) return SURG_ENOMEM;
+    if (word) s = judge_word(x, word, look);
+    free(word);
+    p += n + (p[n] != 0);
   }
   return s;
 }
@@ -68,12 +92,12 @@ int check_matrix(surg_context *ctx, const cli_common *common, const judging *how
   int code = cli_exit_code(quiet_open_any(&q, &any, in, NULL, 0));
   matrix x = {.ctx = ctx, .m = q.m, .how = how, .list = common->json ? json_array() : NULL};
   if (code == EXIT_DONE) {
-    const surg_status s = judge_all(&x, words);
+    surg_status s = judge_all(&x, words, true); /* a wrong word is told before the long work */
+    if (s == SURG_OK) s = judge_all(&x, words, false);
     code = cli_exit_code(s == SURG_OK ? s : quiet_tell(q.ctx, s));
   }
   if (code == EXIT_DONE && !x.all)
-    code =
-        cli_usage("--targets expects all, or the first letters of targets: tensorrt,onnxruntime");
+    code = cli_usage("--targets expects all, or names or groups of targets: ort-1.18,tensorrt");
   if (code == EXIT_DONE && !common->json)
     printf("%zu of %zu support it, %zu more after a repair; %zu unknown\n", x.supported, x.all,
            x.repaired, x.unknown);

@@ -23,6 +23,7 @@ static void count(target_tally *all, const surg_objection *o) {
   all->unsupported += o->verdict == SURG_UNSUPPORTED;
   all->unknown += o->verdict == SURG_SUPPORT_UNKNOWN;
   all->misread += o->misread;
+  all->fed += o->fed;
   all->data += o->data;
 }
 
@@ -109,7 +110,8 @@ static void print_verdict(const report *r, const surg_target *t, surg_verdict v,
          surg_target_name(t));
   if (v == SURG_UNSUPPORTED) put_reasons(all->unsupported, "reason");
   if (v == SURG_UNSUPPORTED && all->misread == all->unsupported)
-    printf(" (it imports the model and computes something else)");
+    printf(all->fed ? " (it may import the model, and then computes something else)"
+                    : " (it imports the model and computes something else)");
   if (v == SURG_SUPPORT_UNKNOWN) put_reasons(all->unknown, "fact");
   printf("\n  source: %s\n", surg_target_source(t));
 }

@@ -12,6 +12,7 @@ surg_target *cli_target(surg_context *ctx, const char *name, int *code);
 /* Objections to one model, counted by verdict. check_target adds to the findings of the loader. */
 typedef struct target_tally {
   size_t unsupported, misread, unknown; /* misread: imported but changed */
+  size_t fed;                           /* of these: other nodes read the results */
   size_t data;                          /* of both: about weights that are not available */
 } target_tally;
 surg_verdict target_verdict(const target_tally *all);

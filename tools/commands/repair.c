@@ -99,7 +99,7 @@ typedef struct repairing {
 /* --- output --- */
 
 typedef struct printing {
-  size_t objections, misread;
+  size_t objections, misread, fed;
 } printing;
 
 static void print_objection(void *user, const surg_objection *o) {
@@ -115,6 +115,11 @@ static void list_objection(void *user, const surg_objection *o) {
                                           cli_text_json(o->text)));
 }
 
+static void count_fed(void *user, const surg_objection *o) {
+  printing *p = user;
+  p->fed += o->fed;
+}
+
 static void print_misread(void *user, const surg_objection *o) {
   printing *p = user;
   if (o->misread && p->misread++ < SHOWN) fprintf(stderr, "  %s: %s\n", o->where, o->text);
@@ -126,6 +131,8 @@ static void tell_misread(const repairing *r, const surg_repair_result *x) {
   printing shown = {0};
   if (!x->misread) return;
   if (x->unsupported == x->misread && r->given.most < SURG_LOSSY)
+    surg_target_judge(r->t, surg_repair_model(r->found), count_fed, &shown, NULL);
+  if (x->unsupported == x->misread && r->given.most < SURG_LOSSY && !shown.fed)
     fprintf(stderr,
             "  the engine imports the model and computes something else in what remains: "
             "accepted with --allow lossy\n");
