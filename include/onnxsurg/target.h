@@ -37,7 +37,7 @@ typedef struct surg_objection {
   const surg_node *node;   /* NULL: the model as a whole */
   const surg_value *value; /* the input or output that it is about, or NULL */
   bool data;               /* elements of weights are not available: it ends with their data */
-  bool fed;                /* misread, and another node reads the results: the import may fail there */
+  bool fed; /* misread, and another node reads the results: the import may fail there */
 } surg_objection;
 typedef void (*surg_objection_fn)(void *user, const surg_objection *o);
 
