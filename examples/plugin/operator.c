@@ -62,14 +62,14 @@ static surg_status evaluate(void *user, const surg_node *n, surg_model *results,
   (void)user;
   if (n_in != 1 || n_out != 1 || surg_tensor_dtype(in[0]) != SURG_FLOAT) return SURG_EINVALID;
   const float slope = surg_node_float(n, "slope", 0.01f), limit = surg_node_float(n, "limit", 0);
-  const size_t count = (size_t)surg_tensor_count(in[0]), bytes = count * sizeof(float);
-  float *p = malloc(bytes ? bytes : 1);
+  const size_t count = (size_t)surg_tensor_count(in[0]);
+  float *p = malloc(count ? count * sizeof *p : 1);
   if (!p) return SURG_ENOMEM;
-  const surg_status s = surg_tensor_read(in[0], 0, p, bytes);
+  const surg_status s = surg_tensor_read_numbers(in[0], 0, p, count);
   for (size_t i = 0; s == SURG_OK && i < count; i++) p[i] = clip(p[i], slope, limit);
   if (s == SURG_OK)
-    out[0] = surg_tensor_new(results, SURG_FLOAT, surg_tensor_dims(in[0]), surg_tensor_rank(in[0]),
-                             p, bytes);
+    out[0] = surg_tensor_new_numbers(results, SURG_FLOAT, surg_tensor_dims(in[0]),
+                                     surg_tensor_rank(in[0]), p, count);
   free(p);
   return s == SURG_OK && !out[0] ? SURG_ENOMEM : s;
 }

@@ -491,7 +491,7 @@ static void scaled(surg__checker *c, const surg_node *n) {
   if (c->count != before) return;
   if (a && !a->ref && a->kind == SURG_ATTR_FLOATS) check_scales(c, n, a->u.floats, a->count);
   const uint64_t count = t && surg_tensor_dtype(t) == SURG_FLOAT ? surg_tensor_count(t) : 0;
-  if (count && count <= AXES_MAX && surg_tensor_read(t, 0, v, (size_t)count * sizeof *v) == SURG_OK)
+  if (count && count <= AXES_MAX && surg_tensor_read_numbers(t, 0, v, (size_t)count) == SURG_OK)
     check_scales(c, n, v, count);
 }
 

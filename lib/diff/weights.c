@@ -78,31 +78,23 @@ static bool is_real(int dtype) {
 
 typedef struct reading {
   const surg_tensor *t;
-  uint8_t *packed;
   void *wide;
 } reading;
 
 static bool open_reading(surg_diff *d, reading *r, const surg_tensor *t) {
   r->t = t;
-  r->packed = surg__alloc(d->ctx, PIECE);
   r->wide = surg__alloc(d->ctx, PIECE * 4);
-  if (!r->packed || !r->wide) surg__diff_fail(d);
-  return r->packed && r->wide;
+  if (!r->wide) surg__diff_fail(d);
+  return r->wide != NULL;
 }
 
 static void close_reading(surg_diff *d, reading *r) {
-  surg__free(d->ctx, r->packed);
   surg__free(d->ctx, r->wide);
 }
 
 /* Unpacks n elements from element `from` on, where a piece begins. */
 static bool read_piece(reading *r, uint64_t from, uint64_t n) {
-  uint64_t at = 0, bytes = 0;
-  surg__dtype_bytes(r->t->dtype, from, &at);
-  surg__dtype_bytes(r->t->dtype, n, &bytes);
-  if (surg_tensor_read(r->t, at, r->packed, (size_t)bytes) != SURG_OK) return false;
-  surg__unpack(r->t->dtype, n, r->packed, r->wide);
-  return true;
+  return surg_tensor_read_numbers(r->t, from, r->wide, (size_t)n) == SURG_OK;
 }
 
 /* Elements that fit into a piece for both tensors. */

@@ -448,8 +448,8 @@ static bool range_real(surg__infer *c, size_t i, double *out) {
   float narrow;
   if (!t || surg_tensor_count(t) != 1) return false;
   if (surg_tensor_dtype(t) == SURG_DOUBLE)
-    return surg_tensor_read(t, 0, out, sizeof *out) == SURG_OK;
-  if (surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read(t, 0, &narrow, 4) != SURG_OK)
+    return surg_tensor_read_numbers(t, 0, out, 1) == SURG_OK;
+  if (surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read_numbers(t, 0, &narrow, 1) != SURG_OK)
     return false;
   *out = (double)narrow;
   return true;

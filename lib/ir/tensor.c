@@ -6,6 +6,7 @@
 
 #include "base/dtype.h"
 #include "base/os/os.h"
+#include "base/real.h"
 
 surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, size_t rank) {
   if (m->status != SURG_OK || rank > UINT32_MAX) return NULL;
@@ -20,7 +21,7 @@ surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, s
   return t;
 }
 
-static void *refuse(surg_model *m, const char *why) {
+void *surg__tensor_refuse(surg_model *m, const char *why) {
   surg__error(m->ctx, SURG_EUSAGE, surg_model_path(m), "a tensor cannot be made: %s", why);
   return NULL;
 }
@@ -28,19 +29,21 @@ static void *refuse(surg_model *m, const char *why) {
 static surg_tensor *shaped(surg_model *m, int dtype, const int64_t *dims, size_t rank) {
   if (!surg__model_ok(m)) return NULL;
   uint64_t count;
-  if ((rank && !dims) || rank > UINT32_MAX) return refuse(m, "no dims");
-  if (!surg__dims_product(dims, rank, &count)) return refuse(m, "its dimensions are invalid");
+  if ((rank && !dims) || rank > UINT32_MAX) return surg__tensor_refuse(m, "no dims");
+  if (!surg__dims_product(dims, rank, &count))
+    return surg__tensor_refuse(m, "its dimensions are invalid");
   surg_tensor *t = surg__tensor_alloc(m, dtype, dims, rank);
-  return t || m->status != SURG_OK ? t : refuse(m, "its size is invalid");
+  return t || m->status != SURG_OK ? t : surg__tensor_refuse(m, "its size is invalid");
 }
 
 surg_tensor *surg_tensor_new(surg_model *m, int dtype, const int64_t *dims, size_t rank,
                              const void *data, size_t bytes) {
   if (!surg__model_ok(m)) return NULL;
-  if (surg__dtype_bits(dtype) == 0) return refuse(m, "no such element type");
+  if (surg__dtype_bits(dtype) == 0) return surg__tensor_refuse(m, "no such element type");
   surg_tensor *t = shaped(m, dtype, dims, rank);
   if (!t) return NULL;
-  if (bytes != t->bytes || (bytes && !data)) return refuse(m, "its data do not fit its dims");
+  if (bytes != t->bytes || (bytes && !data))
+    return surg__tensor_refuse(m, "its data do not fit its dims");
   if (!bytes) return t;
   surg__blob *b = surg__blob_new(m, bytes);
   if (!b) return NULL;
@@ -58,10 +61,11 @@ surg_tensor *surg_tensor_borrow(surg_model *m, int dtype, const int64_t *dims, s
                                 const void *data, size_t bytes, surg_release_fn release,
                                 void *user) {
   if (!surg__model_ok(m)) return NULL;
-  if (surg__dtype_bits(dtype) == 0) return refuse(m, "no such element type");
+  if (surg__dtype_bits(dtype) == 0) return surg__tensor_refuse(m, "no such element type");
   surg_tensor *t = shaped(m, dtype, dims, rank);
   if (!t) return NULL;
-  if (bytes != t->bytes || !data) return refuse(m, "its data do not fit its dims");
+  if (bytes != t->bytes || !data)
+    return surg__tensor_refuse(m, "its data do not fit its dims");
   surg__blob *b = surg__blob_borrow(m, data, bytes, release, user);
   if (!b) return NULL;
   if (bytes) t->view = SURG__VIEW_OWNED;
@@ -73,7 +77,7 @@ surg_tensor *surg_tensor_new_strings(surg_model *m, const int64_t *dims, size_t 
                                      const surg_str *strings) {
   surg_tensor *t = shaped(m, SURG_STRING, dims, rank);
   if (!t || !t->count) return t;
-  if (!strings) return refuse(m, "no strings");
+  if (!strings) return surg__tensor_refuse(m, "no strings");
   surg_str *copy = surg__array(m, t->count, sizeof *copy);
   for (uint64_t i = 0; copy && i < t->count; i++) {
     if (!surg__copy_str(m, strings[i], &copy[i])) return NULL;
@@ -235,13 +239,13 @@ surg_status surg_tensor_file(const surg_tensor *t, char *path, size_t room, uint
 
 /* --- small integers --- */
 
-#define CHUNK 1024 /* bytes read at a time; a multiple of every element size */
+#define CHUNK 512 /* elements read at a time */
 
 #define WIDEN(T)                                                   \
   for (size_t i = 0; i < n; i++) out[i] = ((const T *)p)[i]; \
   return true
 
-/* Widens n elements, in the format of surg__unpack; false: a value exceeds INT64_MAX. */
+/* Widens n elements as an array has them; false: a value exceeds INT64_MAX. */
 static bool widen(int dtype, const void *p, size_t n, int64_t *out) {
   switch (dtype) {
     case SURG_INT64: memcpy(out, p, n * sizeof *out); return true;
@@ -277,44 +281,14 @@ surg_status surg_tensor_read_ints(const surg_tensor *t, int64_t *out, size_t cap
   if (!surg__dtype_is_int(t->dtype) && t->dtype != SURG_BOOL) return SURG_EUNSUPPORTED;
   if (count) *count = (size_t)t->count;
   if (t->count > cap) return SURG_ELIMIT;
-  unsigned bits = surg__dtype_bits(t->dtype);
-  assert(bits > 0);
-  uint8_t packed[CHUNK];
-  uint64_t elements[CHUNK * 4 / sizeof(uint64_t)]; /* unpacked: at most four times as many bytes */
-  uint64_t done = 0;
-  for (uint64_t offset = 0; offset < t->bytes;) {
-    size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
-    const surg_status s = surg_tensor_read(t, offset, packed, n);
+  uint64_t elements[CHUNK]; /* of 8 bytes at most */
+  for (uint64_t done = 0; done < t->count; done += CHUNK) {
+    const size_t n = t->count - done < CHUNK ? (size_t)(t->count - done) : CHUNK;
+    const surg_status s = surg_tensor_read_numbers(t, done, elements, n);
     if (s != SURG_OK) return s;
-    uint64_t here = (uint64_t)n * 8 / bits;
-    if (here > t->count - done) here = t->count - done;
-    assert(here <= CHUNK * 4); /* 2-bit elements unpack to one byte each */
-    surg__unpack(t->dtype, here, packed, elements);
-    if (!widen(t->dtype, elements, (size_t)here, out + done)) return SURG_EUNSUPPORTED;
-    done += here;
-    offset += n;
+    if (!widen(t->dtype, elements, n, out + done)) return SURG_EUNSUPPORTED;
   }
   return SURG_OK;
-}
-
-static double real_at(int dtype, const uint8_t *p) {
-  union {
-    float f;
-    double d;
-    uint16_t h;
-  } u;
-  switch (dtype) {
-    case SURG_FLOAT:
-      memcpy(&u.f, p, sizeof u.f);
-      return (double)u.f;
-    case SURG_DOUBLE:
-      memcpy(&u.d, p, sizeof u.d);
-      return u.d;
-    default:
-      assert(dtype == SURG_FLOAT16 || dtype == SURG_BFLOAT16);
-      memcpy(&u.h, p, sizeof u.h);
-      return (double)(dtype == SURG_FLOAT16 ? surg__half_to_float(u.h) : surg__bf16_to_float(u.h));
-  }
 }
 
 static bool dense_reals(const surg_tensor *t) {
@@ -324,38 +298,30 @@ static bool dense_reals(const surg_tensor *t) {
 }
 
 bool surg__tensor_reals(const surg_tensor *t, double *out) {
-  uint8_t packed[CHUNK], native[CHUNK];
-  const int d = t->dtype;
+  uint64_t part[CHUNK];
   if (!dense_reals(t)) return false;
-  const size_t size = surg__dtype_bits(d) / 8;
-  assert(CHUNK % size == 0); /* no element crosses a chunk boundary */
-  for (uint64_t offset = 0; offset < t->bytes;) {
-    const size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
-    if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return false;
-    surg__unpack(d, n / size, packed, native);
-    for (size_t i = 0; i < n / size; i++) *out++ = real_at(d, native + i * size);
-    offset += n;
+  for (uint64_t done = 0; done < t->count; done += CHUNK) {
+    const size_t n = t->count - done < CHUNK ? (size_t)(t->count - done) : CHUNK;
+    if (surg_tensor_read_numbers(t, done, part, n) != SURG_OK) return false;
+    for (size_t i = 0; i < n; i++) *out++ = surg__load_f64(t->dtype, part, i);
   }
   return true;
 }
 
 bool surg__tensor_extent(const surg_tensor *t, double *least, double *largest) {
-  uint8_t packed[CHUNK], native[CHUNK];
-  const size_t size = surg__dtype_bits(t->dtype) / 8;
+  uint64_t part[CHUNK];
   *least = HUGE_VAL;
   *largest = 0;
   if (!dense_reals(t)) return false;
-  for (uint64_t offset = 0; offset < t->bytes;) {
-    const size_t n = t->bytes - offset < CHUNK ? (size_t)(t->bytes - offset) : CHUNK;
-    if (surg_tensor_read(t, offset, packed, n) != SURG_OK) return false;
-    surg__unpack(t->dtype, n / size, packed, native);
-    for (size_t i = 0; i < n / size; i++) {
-      const double x = fabs(real_at(t->dtype, native + i * size));
+  for (uint64_t done = 0; done < t->count; done += CHUNK) {
+    const size_t n = t->count - done < CHUNK ? (size_t)(t->count - done) : CHUNK;
+    if (surg_tensor_read_numbers(t, done, part, n) != SURG_OK) return false;
+    for (size_t i = 0; i < n; i++) {
+      const double x = fabs(surg__load_f64(t->dtype, part, i));
       if (!(x < HUGE_VAL)) return false;
       if (x != 0 && x < *least) *least = x;
       if (x > *largest) *largest = x;
     }
-    offset += n;
   }
   return true;
 }

@@ -9,6 +9,8 @@
  * raw_data. */
 surg_status surg__typed_read(const surg_tensor *t, void *out);
 surg_status surg__typed_to_blob(const surg_tensor *t, surg__blob *b);
+/* Reports why a tensor cannot be made; NULL. */
+void *surg__tensor_refuse(surg_model *m, const char *why);
 /* Lets the decoder of a tensor compute all elements. */
 surg_status surg__codec_to_blob(const surg_tensor *t, surg__blob *b);
 /* Returns string_data as an array in the arena; NULL when memory runs out or the list is

@@ -104,26 +104,17 @@ static bool fixed(const surg_value *v) {
   return m->freeze_inputs || (m->has_ir_version && m->ir_version < 4);
 }
 
-static surg_tensor *from_bytes(surg_model *m, int dtype, const int64_t *dims, size_t rank,
-                               const void *p, size_t count, size_t size) {
-  assert(surg__dtype_bits(dtype) == size * 8);
-  uint8_t *le = surg__alloc(m->ctx, count * size + 1);
-  if (!le) return surg__failed(m);
-  surg__pack(dtype, count, p, le);
-  surg_tensor *t = surg_tensor_new(m, dtype, dims, rank, le, count * size);
-  surg__free(m->ctx, le);
-  return t;
-}
-
 static surg_tensor *tensor_of_attr(surg_model *m, const surg_attr *a) {
   assert(!surg_attr_ref(a)); /* a reference has no value */
   const int64_t dims[1] = {a->count};
   switch (a->kind) {
-    case SURG_ATTR_INT: return from_bytes(m, SURG_INT64, NULL, 0, &a->u.i, 1, 8);
-    case SURG_ATTR_FLOAT: return from_bytes(m, SURG_FLOAT, NULL, 0, &a->u.f, 1, 4);
+    case SURG_ATTR_INT: return surg_tensor_new_numbers(m, SURG_INT64, NULL, 0, &a->u.i, 1);
+    case SURG_ATTR_FLOAT: return surg_tensor_new_numbers(m, SURG_FLOAT, NULL, 0, &a->u.f, 1);
     case SURG_ATTR_STRING: return surg_tensor_new_strings(m, NULL, 0, &a->u.s);
-    case SURG_ATTR_INTS: return from_bytes(m, SURG_INT64, dims, 1, a->u.ints, a->count, 8);
-    case SURG_ATTR_FLOATS: return from_bytes(m, SURG_FLOAT, dims, 1, a->u.floats, a->count, 4);
+    case SURG_ATTR_INTS:
+      return surg_tensor_new_numbers(m, SURG_INT64, dims, 1, a->u.ints, a->count);
+    case SURG_ATTR_FLOATS:
+      return surg_tensor_new_numbers(m, SURG_FLOAT, dims, 1, a->u.floats, a->count);
     case SURG_ATTR_STRINGS: return surg_tensor_new_strings(m, dims, 1, a->u.strings);
     default: return NULL;
   }

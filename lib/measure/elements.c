@@ -89,15 +89,12 @@ static void second_look(walk *w, double x) {
 
 static surg_status each(walk *w, void (*look)(walk *w, double x)) {
   const int dtype = surg_tensor_dtype(w->t);
-  const unsigned bits = surg__dtype_bits(dtype);
-  uint64_t packed[PIECE], native[PIECE]; /* 8 bytes an element at most */
+  uint64_t native[PIECE]; /* 8 bytes an element at most */
   const uint64_t count = surg_tensor_count(w->t);
   for (uint64_t i = 0; i < count; i += PIECE * w->step) {
     const size_t n = count - i < PIECE ? (size_t)(count - i) : PIECE;
-    const surg_status s =
-        surg_tensor_read(w->t, i / 8 * bits, packed, (size_t)(((uint64_t)n * bits + 7) / 8));
+    const surg_status s = surg_tensor_read_numbers(w->t, i, native, n);
     if (s != SURG_OK) return s;
-    surg__unpack(dtype, n, packed, native);
     for (size_t k = 0; k < n; k++) look(w, surg__number_at(dtype, native, k));
   }
   return SURG_OK;

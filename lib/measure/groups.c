@@ -49,32 +49,13 @@ static bool reads_zero(int dtype, const uint64_t *native, size_t i) {
   return surg__number_at(dtype, native, i) == 0;
 }
 
-/* Reads n elements from `at` on. */
-static surg_status read_part(const surg_tensor *t, uint64_t at, size_t n, uint64_t *native) {
-  uint64_t packed[PART * FOUR];
-  const int dtype = surg_tensor_dtype(t);
-  const unsigned bits = surg__dtype_bits(dtype);
-  const size_t skip = (size_t)(at * bits % 8 / bits), all = n + skip;
-  const surg_status s =
-      surg_tensor_read(t, (at - skip) * bits / 8, packed, (all * bits + 7) / 8);
-  uint64_t wide[PART * FOUR];
-  if (s != SURG_OK || !skip) {
-    if (s == SURG_OK) surg__unpack(dtype, n, packed, native);
-    return s;
-  }
-  surg__unpack(dtype, all, packed, wide);
-  const size_t size = surg__dtype_unpacked(dtype);
-  memcpy(native, (const char *)wide + skip * size, n * size);
-  return SURG_OK;
-}
-
 /* Rows of one element: the groups follow each other. */
 static surg_status count_row(const rows *r, uint64_t groups) {
   uint64_t native[PART * FOUR];
   const int dtype = surg_tensor_dtype(r->t);
   for (uint64_t g = 0; g < groups; g += PART / FOUR) {
     const size_t n = (size_t)(groups - g < PART / FOUR ? groups - g : PART / FOUR);
-    const surg_status s = read_part(r->t, r->at + g * FOUR, n * FOUR, native);
+    const surg_status s = surg_tensor_read_numbers(r->t, r->at + g * FOUR, native, n * FOUR);
     if (s != SURG_OK) return s;
     for (size_t k = 0; k < n; k++) {
       unsigned zeros = 0;
@@ -94,7 +75,7 @@ static surg_status count_rows(const rows *r) {
     const size_t n = (size_t)(r->width - i < PART ? r->width - i : PART);
     memset(zeros, 0, n);
     for (size_t j = 0; j < FOUR; j++) {
-      const surg_status s = read_part(r->t, r->at + j * r->width + i, n, native);
+      const surg_status s = surg_tensor_read_numbers(r->t, r->at + j * r->width + i, native, n);
       if (s != SURG_OK) return s;
       for (size_t k = 0; k < n; k++) zeros[k] += reads_zero(dtype, native, k);
     }

@@ -279,11 +279,9 @@ static surg_node *cast(plan *p, surg_node *before, surg_value *x, int to, const 
 
 /* Adds the smallest int64 to x, which flips the highest bit. */
 static surg_node *flip(plan *p, surg_node *before, surg_value *x, const char *stem) {
-  uint8_t raw[8];
   const int64_t least = INT64_MIN;
-  surg__pack(SURG_INT64, 1, &least, raw);
   surg_graph *g = surg_node_graph(p->n);
-  surg_tensor *t = surg_tensor_new(surg_graph_model(g), SURG_INT64, NULL, 0, raw, sizeof raw);
+  surg_tensor *t = surg_tensor_new_numbers(surg_graph_model(g), SURG_INT64, NULL, 0, &least, 1);
   const char *name = t ? surg_graph_fresh_name(g, "flip") : NULL;
   surg_value *c = name ? surg_graph_constant(g, before, name, t) : NULL;
   surg_node *n = c ? add(p, before, "Add", stem) : NULL;

@@ -30,7 +30,7 @@ static bool put_elements(surg__buf *b, const surg_tensor *t) {
   size_t got;
   if (n > ELEMENTS_SHOWN || surg_tensor_is_sparse(t)) return false;
   const bool real = surg_tensor_dtype(t) == SURG_FLOAT;
-  if (real ? surg_tensor_read(t, 0, floats, (size_t)n * sizeof *floats) != SURG_OK
+  if (real ? surg_tensor_read_numbers(t, 0, floats, (size_t)n) != SURG_OK
            : surg_tensor_read_ints(t, ints, ELEMENTS_SHOWN, &got) != SURG_OK)
     return false;
   const bool list = surg_tensor_rank(t) > 0;

@@ -203,7 +203,7 @@ static surg_status scale_of(adapting *x, const pair *p, double *out) {
     surg_status s = p->alpha->bytes <= ALPHA_BYTES ? load(x, p->alpha, &t) : SURG_EINVALID;
     if (s == SURG_OK && surg_tensor_count(t) != 1) s = SURG_EINVALID;
     if (s == SURG_OK && t->dtype != SURG_DOUBLE) t = surg_tensor_cast(x->m, t, SURG_DOUBLE);
-    if (s == SURG_OK) s = t ? surg_tensor_read(t, 0, &alpha, sizeof alpha) : SURG_EINVALID;
+    if (s == SURG_OK) s = t ? surg_tensor_read_numbers(t, 0, &alpha, 1) : SURG_EINVALID;
     if (s != SURG_OK)
       return surg__error(x->ctx, SURG_EINVALID, x->file.path, "tensor %s is no number",
                          surg__q(x->ctx, p->alpha->name));
@@ -339,7 +339,7 @@ static surg_value *constant(adapting *x, const char *name, surg_tensor *t) {
 
 static surg_value *reshape(adapting *x, surg_value *v, const int64_t *dims, size_t n) {
   const int64_t count = (int64_t)n;
-  surg_tensor *t = surg_tensor_new(x->m, SURG_INT64, &count, 1, dims, n * sizeof *dims);
+  surg_tensor *t = surg_tensor_new_numbers(x->m, SURG_INT64, &count, 1, dims, n);
   surg_value *shape = constant(x, NULL, t);
   return shape ? add(x, "Reshape", v, shape) : NULL;
 }
@@ -400,11 +400,9 @@ static surg_status change(adapting *x, const pair *p) {
   surg_value *d = b ? add(x, "MatMul", b, a) : NULL;
   if (d && flip) d = add(x, "Transpose", d, NULL);
   if (d && t->rank > 2) d = reshape(x, d, t->dims, t->rank);
-  surg_value *k = d ? constant(x, NULL,
-                               surg_tensor_new(x->m, type, NULL, 0,
-                                               type == SURG_DOUBLE ? (void *)&scale : (void *)&f,
-                                               type == SURG_DOUBLE ? 8 : 4))
-                    : NULL;
+  const void *by = type == SURG_DOUBLE ? (const void *)&scale : &f;
+  surg_value *k =
+      d ? constant(x, NULL, surg_tensor_new_numbers(x->m, type, NULL, 0, by, 1)) : NULL;
   d = k ? add(x, "Mul", d, k) : NULL;
   surg_value *sum = d ? add(x, "Add", cast(x, w, t->dtype, type), d) : NULL;
   surg_value *now = sum ? cast(x, sum, type, t->dtype) : NULL;

@@ -191,7 +191,7 @@ double *channels_elements(channels *c, const surg_node *conv, size_t i, size_t *
   const size_t n = t && surg_tensor_count(t) <= ELEMENTS ? (size_t)surg_tensor_count(t) : 0;
   double *v = n ? surg_pass_alloc(c->p, n * sizeof *v) : NULL;
   if (!v || surg_tensor_dtype(t) != SURG_DOUBLE ||
-      surg_tensor_read(t, 0, v, n * sizeof *v) != SURG_OK) {
+      surg_tensor_read_numbers(t, 0, v, n) != SURG_OK) {
     cannot(c, conv, "has weights that are missing or too large");
     return NULL;
   }
@@ -215,8 +215,8 @@ bool channels_set(channels *c, surg_node *conv, size_t i, const double *v, size_
   char *kept = surg_pass_alloc(c->p, strlen(name) + 1);
   if (!kept) return false;
   strcpy(kept, name);
-  surg_tensor *t = surg_tensor_new(c->m, SURG_DOUBLE, like ? surg_tensor_dims(like) : &one,
-                                   like ? surg_tensor_rank(like) : 1, v, count * sizeof *v);
+  surg_tensor *t = surg_tensor_new_numbers(c->m, SURG_DOUBLE, like ? surg_tensor_dims(like) : &one,
+                                           like ? surg_tensor_rank(like) : 1, v, count);
   if (t && surg_tensor_dtype(w) != SURG_DOUBLE) t = surg_tensor_cast(c->m, t, surg_tensor_dtype(w));
   surg_value *made = t ? surg_graph_constant(c->g, conv, kept, t) : NULL;
   if (!made || surg_node_set_input(conv, i, made) != SURG_OK) return false;

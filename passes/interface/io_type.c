@@ -107,7 +107,7 @@ static surg_value *constant(typing *x, surg_node *before, const surg_value *v, c
   if (n > 1) dims[1] = (int64_t)n;
   snprintf(stem, sizeof stem, "%.300s_%s", surg_value_name(v), suffix);
   surg_tensor *t =
-      surg_tensor_new(x->m, SURG_DOUBLE, dims, n > 1 ? rank : 0, numbers, n * sizeof *numbers);
+      surg_tensor_new_numbers(x->m, SURG_DOUBLE, dims, n > 1 ? rank : 0, numbers, n);
   if (t && dtype != SURG_DOUBLE) t = surg_tensor_cast(x->m, t, dtype);
   return t ? surg_graph_constant(x->g, before, stem, t) : NULL;
 }

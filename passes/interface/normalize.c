@@ -135,7 +135,7 @@ static surg_value *constant(channels *c, surg_node *before, const char *name, co
   for (size_t i = 0; i < after; i++) dims[i] = 1;
   dims[0] = (int64_t)x->n;
   surg_tensor *t =
-      surg_tensor_new(c->m, SURG_DOUBLE, dims, x->n > 1 ? after : 0, x->v, x->n * sizeof *x->v);
+      surg_tensor_new_numbers(c->m, SURG_DOUBLE, dims, x->n > 1 ? after : 0, x->v, x->n);
   const int dtype = surg_type_dtype(c->type);
   if (t && dtype != SURG_DOUBLE) t = surg_tensor_cast(c->m, t, dtype);
   return t ? surg_graph_constant(c->g, before, name, t) : NULL;

@@ -59,7 +59,7 @@ static bool gather(channels *c, const order *o) {
   const int64_t dims[1] = {(int64_t)o->n};
   surg_node *before = surg_graph_first_node(c->g);
   surg_node *n = surg_graph_add_node(c->g, before, "", "Gather", 1);
-  surg_tensor *t = surg_tensor_new(c->m, SURG_INT64, dims, 1, o->of, o->n * sizeof *o->of);
+  surg_tensor *t = surg_tensor_new_numbers(c->m, SURG_INT64, dims, 1, o->of, o->n);
   surg_value *index = n && t ? surg_graph_constant(c->g, n, "order", t) : NULL;
   return index && channels_reread(c, surg_node_output(n, 0), n, "swapped") &&
          surg_node_set_int(n, "axis", (int64_t)c->axis) == SURG_OK &&

@@ -108,8 +108,8 @@ surg_value *mend_ints(surg_node *before, const int64_t *items, size_t count) {
   const bool scalar = count == SIZE_MAX;
   const int64_t dims[1] = {scalar ? 1 : (int64_t)count};
   const size_t n = scalar ? 1 : count;
-  surg_tensor *t = surg_tensor_new(surg_graph_model(g), SURG_INT64, dims, scalar ? 0 : 1, items,
-                                   n * sizeof *items);
+  surg_tensor *t = surg_tensor_new_numbers(surg_graph_model(g), SURG_INT64, dims, scalar ? 0 : 1,
+                                           items, n);
   return t ? surg_graph_constant(g, before, NULL, t) : NULL;
 }
 

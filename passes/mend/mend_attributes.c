@@ -37,7 +37,7 @@ static bool of_tensor(numbers *x, const surg_tensor *t) {
     if (!put(x, (double)items[i])) return false;
   if (n >= 0 || surg_tensor_dtype(t) != SURG_FLOAT) return n >= 0;
   for (uint64_t i = 0; i < surg_tensor_count(t); i++)
-    if (surg_tensor_read(t, i * sizeof one, &one, sizeof one) != SURG_OK || !put(x, (double)one))
+    if (surg_tensor_read_numbers(t, i, &one, 1) != SURG_OK || !put(x, (double)one))
       return false;
   return true;
 }
@@ -87,8 +87,8 @@ static surg_tensor *as_tensor(surg_model *m, const numbers *x, bool floats, bool
     i64[i] = (int64_t)x->at[i];
   }
   const void *data = floats ? (const void *)f : i64;
-  return surg_tensor_new(m, floats ? SURG_FLOAT : SURG_INT64, dims, rank_one ? 1 : 0, data,
-                         x->n * (floats ? sizeof *f : sizeof *i64));
+  return surg_tensor_new_numbers(m, floats ? SURG_FLOAT : SURG_INT64, dims, rank_one ? 1 : 0, data,
+                                 x->n);
 }
 
 /* Sets the attribute as one of `kind`; SURG_EUNSUPPORTED: the value would change. */

@@ -14,14 +14,13 @@ static bool is_whole(surg_model *m, const surg_tensor *t) {
   const bool wide = surg_tensor_dtype(t) == SURG_DOUBLE;
   if (!wide && surg_tensor_dtype(t) != SURG_FLOAT) t = surg_tensor_cast(m, t, SURG_FLOAT);
   const uint64_t count = t ? surg_tensor_count(t) : 0;
-  const size_t size = wide ? sizeof(double) : sizeof(float);
   union {
     double d[PIECE];
     float f[PIECE];
   } at;
   for (uint64_t i = 0; i < count; i += PIECE) {
     const size_t n = count - i < PIECE ? (size_t)(count - i) : PIECE;
-    if (surg_tensor_read(t, i * size, &at, n * size) != SURG_OK) return false;
+    if (surg_tensor_read_numbers(t, i, &at, n) != SURG_OK) return false;
     for (size_t k = 0; k < n; k++) {
       const double v = wide ? at.d[k] : (double)at.f[k];
       if (floor(v) < v || ceil(v) > v || isnan(v)) return false;

@@ -37,8 +37,8 @@ static bool target_takes(const quant_static_state *s, int dtype, uint8_t zero) {
   surg_node *d = surg_graph_add_node(g, NULL, "", "DequantizeLinear", 1);
   surg_value *in[] = {
       x,
-      surg_graph_constant(g, q, "scale", surg_tensor_new(m, SURG_FLOAT, NULL, 0, &one, sizeof one)),
-      surg_graph_constant(g, q, "zero", surg_tensor_new(m, dtype, NULL, 0, &zero, 1))};
+      surg_graph_constant(g, q, "scale", surg_tensor_new_numbers(m, SURG_FLOAT, NULL, 0, &one, 1)),
+      surg_graph_constant(g, q, "zero", surg_tensor_new_numbers(m, dtype, NULL, 0, &zero, 1))};
   bool ok = m != NULL;
   for (size_t i = 0; i < 3 && ok; i++)
     ok = surg_node_set_input(q, i, in[i]) == SURG_OK &&

@@ -10,9 +10,9 @@
 /* --- constants --- */
 
 static surg_value *number(quant_static_state *s, quant_value *x, const char *suffix, int dtype,
-                          const void *data, size_t bytes) {
+                          const void *one) {
   const char *stem = quant_stem(s->c, x->v, suffix);
-  surg_tensor *t = stem ? surg_tensor_new(s->c->m, dtype, NULL, 0, data, bytes) : NULL;
+  surg_tensor *t = stem ? surg_tensor_new_numbers(s->c->m, dtype, NULL, 0, one, 1) : NULL;
   return t ? surg_graph_constant(s->g, NULL, stem, t) : NULL;
 }
 
@@ -20,8 +20,8 @@ static surg_value *number(quant_static_state *s, quant_value *x, const char *suf
 static bool constants(quant_static_state *s, quant_value *x) {
   const float scale = (float)x->scale;
   const uint8_t zero = (uint8_t)x->zero;
-  if (!x->scale_v) x->scale_v = number(s, x, "_scale", SURG_FLOAT, &scale, sizeof scale);
-  if (x->scale_v && !x->zero_v) x->zero_v = number(s, x, "_zero_point", s->activations, &zero, 1);
+  if (!x->scale_v) x->scale_v = number(s, x, "_scale", SURG_FLOAT, &scale);
+  if (x->scale_v && !x->zero_v) x->zero_v = number(s, x, "_zero_point", s->activations, &zero);
   return x->zero_v != NULL;
 }
 
@@ -130,8 +130,8 @@ static bool fill_bias(quant_static_state *s, bias *b, size_t scales, bool *fits)
   b->q = surg_pass_alloc(s->c->p, bytes);
   b->scales = surg_pass_alloc(s->c->p, scales * sizeof(float));
   if (!b->numbers || !b->q || !b->scales) return false;
-  *fits = surg_tensor_read(b->t, 0, b->numbers, bytes) == SURG_OK &&
-          surg_tensor_read(b->w->scales, 0, b->scales, scales * sizeof(float)) == SURG_OK;
+  *fits = surg_tensor_read_numbers(b->t, 0, b->numbers, b->n) == SURG_OK &&
+          surg_tensor_read_numbers(b->w->scales, 0, b->scales, scales) == SURG_OK;
   for (size_t i = 0; i < scales; i++) {
     b->scales[i] *= (float)b->x->scale;
     *fits = *fits && b->scales[i] > 0;
@@ -148,9 +148,8 @@ static bool place_bias(quant_static_state *s, const quant_member *m) {
   const int64_t n = (int64_t)b.n;
   if (!fill_bias(s, &b, scales, &fits)) return false;
   if (!fits || !quant_allow(s->c)) return true;
-  surg_tensor *q = surg_tensor_new(s->c->m, SURG_INT32, &n, 1, b.q, b.n * sizeof *b.q);
-  surg_tensor *t =
-      surg_tensor_new(s->c->m, SURG_FLOAT, &n, rank, b.scales, scales * sizeof *b.scales);
+  surg_tensor *q = surg_tensor_new_numbers(s->c->m, SURG_INT32, &n, 1, b.q, b.n);
+  surg_tensor *t = surg_tensor_new_numbers(s->c->m, SURG_FLOAT, &n, rank, b.scales, scales);
   const char *qn = quant_stem(s->c, b.v, "_quantized"), *tn = quant_stem(s->c, b.v, "_scale");
   surg_value *qv = q && qn ? surg_graph_constant(s->g, NULL, qn, q) : NULL;
   surg_value *tv = t && tn ? surg_graph_constant(s->g, NULL, tn, t) : NULL;

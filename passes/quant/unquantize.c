@@ -113,7 +113,7 @@ static bool numbers_of_pair(const surg_node *q, double *scale, double *zero, int
   *dtype = z ? surg_tensor_dtype(z) : (int)surg_node_int(q, "output_dtype", SURG_UINT8);
   if (*dtype == 0) *dtype = SURG_UINT8;
   if (!s || surg_tensor_count(s) != 1 || surg_tensor_dtype(s) != SURG_FLOAT || (zv && !z) ||
-      surg_tensor_read(s, 0, &f, sizeof f))
+      surg_tensor_read_numbers(s, 0, &f, 1))
     return false;
   if (z && (surg_tensor_count(z) != 1 || surg_tensor_read_ints(z, &i, 1, NULL))) return false;
   *scale = (double)f;
@@ -130,7 +130,7 @@ static surg_value *bounded(unquant *u, surg_node *d, surg_value *x, const char *
   if (!n || surg_node_set_input(n, 0, x)) return NULL;
   if (!(low < high)) return surg_node_output(n, 0);
   for (size_t i = 0; i < 2; i++) {
-    surg_tensor *t = surg_tensor_new(u->m, SURG_FLOAT, NULL, 0, &bounds[i], sizeof(float));
+    surg_tensor *t = surg_tensor_new_numbers(u->m, SURG_FLOAT, NULL, 0, &bounds[i], 1);
     surg_value *v = t ? surg_graph_constant(g, n, i ? "high" : "low", t) : NULL;
     if (!v || surg_node_set_input(n, i + 1, v)) return NULL;
   }

@@ -9,6 +9,8 @@ included, headers of other rooms included. Fails for
 - a pass that includes anything but <onnxsurg/...>, system headers and headers of passes/;
 - an include of a header of lib/ or passes/ in tools/, except lib/base/os/*.h;
 - an include of a POSIX header, or a call of a POSIX function, outside of lib/base/os;
+- a call of surg_tensor_new or surg_tensor_read with numbers of C, whose bytes are not those of files
+  on every machine;
 - a public function without a comment above it, past the number in UNDOCUMENTED;
 - a header of include/onnxsurg that is not installed.
 """
@@ -181,6 +183,26 @@ def check_tools(seen):
             for header in sorted(headers) if not header.startswith('base/os/')]
 
 
+ARGUMENTS = r'((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)'
+RAW = re.compile(r'\bsurg_tensor_(new|read)\(' + ARGUMENTS + r'\)')
+
+
+def check_numbers(root):
+    """Elements of more than a byte are given and read by surg_tensor_new_numbers and
+    surg_tensor_read_numbers; sizeof, or such a size in bytes, shows that they are not."""
+    faults = []
+    for top in ('lib', 'passes', 'tools', 'examples'):
+        for path in sources(root, top):
+            with open(os.path.join(root, path), encoding='utf-8') as f:
+                code = COMMENT_OR_STRING.sub(lambda m: '\n' * m.group(0).count('\n'), f.read())
+            for m in RAW.finditer(code):
+                if 'sizeof' in m.group(2) or re.search(r',\s*(2|4|8)$', m.group(2)):
+                    line = code.count('\n', 0, m.start()) + 1
+                    faults.append(f'{path}:{line}: calls surg_tensor_{m.group(1)} with numbers of C; '
+                                  f'call surg_tensor_{m.group(1)}_numbers')
+    return faults
+
+
 DECLARATION = re.compile(r'(SURG_FN|SURG_PROC)\(|SURG_EXPORT ')
 
 
@@ -232,7 +254,7 @@ def main():
     rooms, seen, faults = scan(root)
     print_table(rooms)
     faults += check_edges(rooms) + check_passes(seen) + check_tools(seen) + check_public(root)
-    faults += check_system(root)
+    faults += check_system(root) + check_numbers(root)
     for fault in faults:
         print('error:', fault)
     return 1 if faults else 0

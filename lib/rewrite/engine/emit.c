@@ -371,12 +371,9 @@ static bool split_int(bool is_signed, int64_t i, double out[2]) {
   return true;
 }
 
-static bool read_ints(surg__match *m, const surg_tensor *t, size_t n, int64_t *ints) {
+static bool read_ints(const surg_tensor *t, size_t n, int64_t *ints) {
   if (surg_tensor_dtype(t) != SURG_UINT64) return surg__read_ints(t, ints, n) == (int64_t)n;
-  uint8_t *raw = surg__arena_array(m->arena, n + 1, 8);
-  if (!raw || surg_tensor_read(t, 0, raw, n * 8)) return false;
-  surg__unpack(SURG_UINT64, n, raw, ints);
-  return true;
+  return surg_tensor_read_numbers(t, 0, ints, n) == SURG_OK;
 }
 
 bool surg__rdoubles(surg__match *m, surg_tensor *t, surg_tensor *out[2]) {
@@ -386,18 +383,18 @@ bool surg__rdoubles(surg__match *m, surg_tensor *t, surg_tensor *out[2]) {
   if (count > SURG__RULE_LIST || surg__dtype_is_float(dtype) || dtype == SURG_STRING) return false;
   const size_t n = (size_t)count;
   int64_t *ints = surg__arena_array(m->arena, n + 1, 8);
-  uint8_t *raw = surg__arena_array(m->arena, 2 * n + 1, 8);
-  if (!ints || !raw || !read_ints(m, t, n, ints)) return false;
+  double *parts = surg__arena_array(m->arena, 2 * n + 1, 8);
+  if (!ints || !parts || !read_ints(t, n, ints)) return false;
   bool two = false;
   for (size_t i = 0; i < n; i++) {
-    double parts[2];
-    two |= split_int(dtype != SURG_UINT64, ints[i], parts);
-    surg__pack(SURG_DOUBLE, 1, &parts[0], raw + 8 * i);
-    surg__pack(SURG_DOUBLE, 1, &parts[1], raw + 8 * (n + i));
+    double of[2];
+    two |= split_int(dtype != SURG_UINT64, ints[i], of);
+    parts[i] = of[0];
+    parts[n + i] = of[1];
   }
   for (int k = 0; k < 1 + two; k++)
-    out[k] = surg_tensor_new(m->m, SURG_DOUBLE, surg_tensor_dims(t), surg_tensor_rank(t),
-                             raw + 8 * n * (size_t)k, n * 8);
+    out[k] = surg_tensor_new_numbers(m->m, SURG_DOUBLE, surg_tensor_dims(t), surg_tensor_rank(t),
+                                     parts + n * (size_t)k, n);
   return out[0] && (out[1] || !two);
 }
 

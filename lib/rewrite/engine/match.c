@@ -149,28 +149,24 @@ static bool is_number(const surg_node *n, const surg_value *v, double number) {
   const surg_tensor *t = v ? surg_value_settled(v) : NULL;
   double d = 0;
   int64_t i;
-  uint8_t raw[8];
   if (!t || surg_tensor_count(t) != 1) return false;
   switch (surg_tensor_dtype(t)) {
     case SURG_FLOAT: {
       float f;
-      if (surg_tensor_read(t, 0, raw, 4)) return false;
-      surg__unpack(SURG_FLOAT, 1, raw, &f);
+      if (surg_tensor_read_numbers(t, 0, &f, 1)) return false;
       d = (double)f;
       /* A decimal such as 0.1 means the float nearest to it. */
       if (d != number && (double)(float)number == d) number = d;
       break;
     }
     case SURG_DOUBLE:
-      if (surg_tensor_read(t, 0, raw, 8)) return false;
-      surg__unpack(SURG_DOUBLE, 1, raw, &d);
+      if (surg_tensor_read_numbers(t, 0, &d, 1)) return false;
       break;
     case SURG_FLOAT16:
     case SURG_BFLOAT16: {
       uint16_t h;
       const bool half = surg_tensor_dtype(t) == SURG_FLOAT16;
-      if (surg_tensor_read(t, 0, raw, 2)) return false;
-      surg__unpack(surg_tensor_dtype(t), 1, raw, &h);
+      if (surg_tensor_read_numbers(t, 0, &h, 1)) return false;
       d = (double)(half ? surg__half_to_float(h) : surg__bf16_to_float(h));
       if ((half ? surg__double_to_half(number) : surg__double_to_bf16(number)) == h) number = d;
       break;

@@ -53,7 +53,7 @@ static bool read_tensor(surg__builder *b, const surg_tensor *t, side *out) {
     return surg__read_ints(t, all, (size_t)n) == (int64_t)n;
   }
   out->floats = all;
-  return surg_tensor_read(t, 0, all, (size_t)n * sizeof(float)) == SURG_OK;
+  return surg_tensor_read_numbers(t, 0, all, (size_t)n) == SURG_OK;
 }
 
 /* Reads one side; `what` is keys or values. */

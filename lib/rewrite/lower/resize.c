@@ -72,10 +72,9 @@ static bool operand(resize *r, const char *name, uint32_t count, surg__built *ou
 /* Element i of a constant of floats, or `none`. */
 static double known_float(const surg_value *v, uint32_t i, double none) {
   const surg_tensor *t = v ? surg_value_constant(v) : NULL;
-  uint8_t raw[4];
   float f;
-  if (!t || surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read(t, 4 * i, raw, 4)) return none;
-  surg__unpack(SURG_FLOAT, 1, raw, &f);
+  if (!t || surg_tensor_dtype(t) != SURG_FLOAT || surg_tensor_read_numbers(t, i, &f, 1))
+    return none;
   return isfinite(f) ? (double)f : none;
 }
 

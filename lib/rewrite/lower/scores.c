@@ -51,8 +51,7 @@ static const double *doubles_of(surg__builder *b, const surg_tensor *t, size_t *
     return NULL;
   }
   void *to = narrow ? (void *)narrow : (void *)out;
-  const size_t bytes = (size_t)count * (narrow ? sizeof *narrow : sizeof *out);
-  if (count && surg_tensor_read(t, 0, to, bytes) != SURG_OK) return NULL;
+  if (count && surg_tensor_read_numbers(t, 0, to, (size_t)count) != SURG_OK) return NULL;
   for (uint64_t i = 0; narrow && i < count; i++) out[i] = (double)narrow[i];
   *n = (size_t)count;
   return out;

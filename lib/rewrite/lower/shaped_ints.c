@@ -155,9 +155,8 @@ surg_value *surg__b_counting(surg__builder *b, surg_value *n) {
   if (opset < 9) return looped(b, surg__bint_reshape(b, n, NULL, 0));
   /* The indices of n elements that are not 0. */
   surg_value *ones = surg__b_unary(b, "ConstantOfShape", n);
-  uint8_t raw[8];
-  surg__pack(SURG_INT64, 1, &one, raw);
-  surg_tensor *t = b->status ? NULL : surg_tensor_new(b->m->m, SURG_INT64, &one, 1, raw, 8);
+  surg_tensor *t =
+      b->status ? NULL : surg_tensor_new_numbers(b->m->m, SURG_INT64, &one, 1, &one, 1);
   surg_node *maker = b->status ? NULL : surg_value_producer(ones, NULL);
   if (maker && (!t || surg_node_set_tensor(maker, "value", t))) b->status = SURG_ENOMEM;
   return surg__b_over(b, "Squeeze", surg__b_unary(b, "NonZero", ones), &first, 1);

@@ -113,6 +113,62 @@ START_TEST(cast_floats) {
 }
 END_TEST
 
+/* Elements as C has them are what a file stores, from every place in a byte on. */
+START_TEST(numbers_of_c) {
+  const int64_t n = 5, none = 0;
+  const float f[5] = {1, -2.5f, -0.0f, INFINITY, 0x1p-149f};
+  const uint8_t stored[8] = {0, 0, 0x80, 0x3F, 0, 0, 0x20, 0xC0};
+  const int8_t nibbles[5] = {-1, -8, 7, 0, 3};
+  uint8_t raw[20];
+  float back[5];
+  int8_t got[5];
+  surg_tensor *t = surg_tensor_new_numbers(m, SURG_FLOAT, &n, 1, f, 5);
+  ck_ok(surg_tensor_read(t, 0, raw, sizeof raw));
+  ck_assert_mem_eq(raw, stored, sizeof stored);
+  ck_ok(surg_tensor_read_numbers(t, 1, back, 4));
+  ck_assert_mem_eq(back, f + 1, 4 * sizeof *f);
+  t = surg_tensor_new_numbers(m, SURG_INT4, &n, 1, nibbles, 5);
+  ck_ok(surg_tensor_read(t, 0, raw, 3));
+  ck_assert(raw[0] == 0x8F && raw[1] == 0x07 && raw[2] == 0x03);
+  for (uint64_t first = 0; first <= 5; first++)
+    for (size_t count = 0; count <= 5 - first; count++) {
+      memset(got, 99, sizeof got);
+      ck_ok(surg_tensor_read_numbers(t, first, got, count));
+      for (size_t i = 0; i < 5; i++) ck_assert_int_eq(got[i], i < count ? nibbles[first + i] : 99);
+    }
+  ck_assert_int_eq(surg_tensor_read_numbers(t, 3, got, 3), SURG_EUSAGE);
+  ck_assert_int_eq(surg_tensor_read_numbers(t, 6, got, 0), SURG_EUSAGE);
+  ck_assert_int_eq(surg_tensor_read_numbers(NULL, 0, got, 0), SURG_EUSAGE);
+  /* 4 elements of 4 bits are as many bytes as 3. */
+  const int64_t four = 4;
+  ck_assert_ptr_null(surg_tensor_new_numbers(m, SURG_INT4, &four, 1, nibbles, 3));
+  ck_assert_ptr_null(surg_tensor_new_numbers(m, SURG_FLOAT, &n, 1, NULL, 5));
+  ck_assert_ptr_null(surg_tensor_new_numbers(m, SURG_FLOAT, NULL, 1, f, 5));
+  ck_assert_ptr_null(surg_tensor_new_numbers(m, SURG_STRING, &n, 1, f, 5));
+  t = surg_tensor_new_numbers(m, SURG_UINT4, &none, 1, NULL, 0);
+  ck_assert_ptr_nonnull(t);
+  ck_ok(surg_tensor_read_numbers(t, 0, NULL, 0));
+  t = surg_tensor_new_strings(m, NULL, 0, &(surg_str){"a", 1});
+  ck_assert_int_eq(surg_tensor_read_numbers(t, 0, raw, 1), SURG_EUNSUPPORTED);
+}
+END_TEST
+
+/* More elements than fit the room on the stack, of two bits. */
+START_TEST(many_numbers_of_c) {
+  enum { MANY = 5003 };
+  const int64_t n = MANY;
+  uint8_t *in = malloc(MANY), *out = malloc(MANY);
+  for (size_t i = 0; i < MANY; i++) in[i] = (uint8_t)(i * 7 % 4);
+  const surg_tensor *t = surg_tensor_new_numbers(m, SURG_UINT2, &n, 1, in, MANY);
+  for (size_t first = 0; first < 9; first++) {
+    ck_ok(surg_tensor_read_numbers(t, first, out, MANY - first));
+    ck_assert_mem_eq(out, in + first, MANY - first);
+  }
+  free(in);
+  free(out);
+}
+END_TEST
+
 START_TEST(read_ints) {
   int64_t got[9], n = 3, big = 5000;
   uint8_t nibbles[2] = {0x8F, 0x07}; /* -1, -8, 7 */
@@ -378,6 +434,8 @@ int main(void) {
   tcase_add_test(t, sizes);
   tcase_add_test(t, cast_floats);
   tcase_add_test(t, read_ints);
+  tcase_add_test(t, numbers_of_c);
+  tcase_add_test(t, many_numbers_of_c);
   tcase_add_test(t, read_parts);
   tcase_add_loop_test(t, typed_lists, 0, (int)(sizeof rows / sizeof rows[0]));
   tcase_add_test(t, broken_lists);
