@@ -274,7 +274,7 @@ static bool is_signed_small(int dtype) {
   return dtype == SURG_INT4 || dtype == SURG_INT2;
 }
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#if SURG__BIG_ENDIAN
 static void copy_swapped(int dtype, uint64_t n, const void *from, void *to) {
   size_t unit = surg__dtype_unpacked(dtype);
   uint64_t total = n * unit;

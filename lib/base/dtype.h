@@ -5,6 +5,8 @@
 
 #include "base/base.h"
 
+#define SURG__BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+
 /* Bits of one stored element (4 for INT4 ...); 0 for STRING, UNDEFINED and unknown types. */
 unsigned surg__dtype_bits(int dtype);
 /* The first IR version with this type; 1 if all versions have it. */

@@ -10,11 +10,8 @@
 
 /* Whether an array holds elements as a file does. */
 static bool as_stored(int dtype) {
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-  return surg__dtype_bits(dtype) == 8;
-#else
-  return surg__dtype_bits(dtype) >= 8;
-#endif
+  const unsigned bits = surg__dtype_bits(dtype);
+  return SURG__BIG_ENDIAN ? bits == 8 : bits >= 8;
 }
 
 surg_tensor *surg_tensor_new_numbers(surg_model *m, int dtype, const int64_t *dims, size_t rank,

@@ -17,6 +17,8 @@ static const struct {
              {'u', 4, SURG_UINT32},    {'u', 8, SURG_UINT64},     {'b', 1, SURG_BOOL},
              {'c', 8, SURG_COMPLEX64}, {'c', 16, SURG_COMPLEX128}};
 
+#define PART 4096u /* bytes of elements that are converted at a time */
+
 typedef surg__npy_head head;
 
 /* --- reading --- */
@@ -38,7 +40,7 @@ static bool read_descr(const char *at, head *h) {
     if (types[i].kind != at[2] || types[i].size != size) continue;
     h->dtype = types[i].dtype;
     h->size = (size_t)size;
-    h->swap = order == '>';
+    h->big = order == '>' || (order == '=' && SURG__BIG_ENDIAN);
     return true;
   }
   h->why = "an element type that is not read here";
@@ -125,7 +127,7 @@ surg_status surg__npy_read(surg_context *ctx, const char *name, const void *byte
   else if (count > 0)
     memcpy(out->data, p + start, n - start);
   const bool complex = h.dtype == SURG_COMPLEX64 || h.dtype == SURG_COMPLEX128;
-  if (h.swap) swap_bytes(out->data, h.size, count, complex);
+  if (h.big != SURG__BIG_ENDIAN) swap_bytes(out->data, h.size, count, complex);
   /* The file may contain any byte; kernels require 0 or 1. */
   for (uint64_t i = 0; h.dtype == SURG_BOOL && i < count; i++)
     ((uint8_t *)out->data)[i] = ((uint8_t *)out->data)[i] != 0;
@@ -157,6 +159,12 @@ bool surg__npy_put_head(int dtype, const int64_t *dims, uint32_t rank, surg__buf
 
 surg_status surg__npy_write(const surg__array *a, surg__buf *b) {
   if (!surg__npy_put_head(a->dtype, a->dims, a->rank, b)) return SURG_EUNSUPPORTED;
-  surg__buf_put(b, a->data, (size_t)a->count * surg__dtype_bits(a->dtype) / 8);
+  const size_t size = surg__dtype_bits(a->dtype) / 8;
+  uint8_t part[PART];
+  for (uint64_t i = 0; i < a->count && !b->failed; i += PART / size) {
+    const uint64_t n = a->count - i < PART / size ? a->count - i : PART / size;
+    surg__pack(a->dtype, n, (const uint8_t *)a->data + i * size, part);
+    surg__buf_put(b, part, (size_t)n * size);
+  }
   return b->failed ? SURG_ENOMEM : SURG_OK;
 }

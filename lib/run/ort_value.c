@@ -69,6 +69,21 @@ static surg_status give_strings(surg__ort *o, const surg__array *a, void *value,
   return status;
 }
 
+/* ONNX Runtime has the byte order of the machine, and packs elements below a byte as files do. */
+static void to_runtime(const surg__array *a, void *data) {
+  if (surg__dtype_bits(a->dtype) < 8)
+    surg__pack(a->dtype, a->count, a->data, data);
+  else
+    memcpy(data, a->data, (size_t)a->count * surg__dtype_unpacked(a->dtype));
+}
+
+static void from_runtime(const void *data, surg__array *a) {
+  if (surg__dtype_bits(a->dtype) < 8)
+    surg__unpack(a->dtype, a->count, data, a->data);
+  else
+    memcpy(a->data, data, (size_t)a->count * surg__dtype_unpacked(a->dtype));
+}
+
 static surg_status give_tensor(surg__ort *o, const surg__array *a, void **value, char *why) {
   void *made = NULL, *data = NULL;
   surg_status s = surg__ort_status(o,
@@ -84,7 +99,7 @@ static surg_status give_tensor(surg__ort *o, const surg__array *a, void **value,
     s = give_strings(o, a, made, why);
   } else {
     s = surg__ort_status(o, SURG__ORT(o->api, GetTensorMutableData)(made, &data), why);
-    if (s == SURG_OK) surg__pack(a->dtype, a->count, a->data, data);
+    if (s == SURG_OK) to_runtime(a, data);
   }
   if (s == SURG_OK)
     *value = made;
@@ -181,7 +196,7 @@ static surg_status take_tensor(surg__ort *o, const void *value, surg__array *a, 
   } else if (a->count > 0) {
     s = surg__ort_status(
         o, SURG__ORT(o->api, GetTensorMutableData)((void *)(uintptr_t)value, &data), why);
-    if (s == SURG_OK) surg__unpack(a->dtype, a->count, data, a->data);
+    if (s == SURG_OK) from_runtime(data, a);
   }
   if (s != SURG_OK) surg__array_drop(a);
   return s;

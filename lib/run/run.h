@@ -20,7 +20,7 @@ surg_status surg__value_load_as(surg_context *ctx, const char *path, const surg_
 typedef struct surg__npy_head {
   int dtype;
   size_t size; /* bytes of an element */
-  bool swap, fortran; /* big-endian; column-major */
+  bool big, fortran; /* big-endian; column-major */
   uint32_t rank;
   int64_t dims[SURG_LIMIT_RANK];
   uint64_t count;

@@ -85,7 +85,7 @@ static surg_status read_npy(surg__storage *f, surg__stored *e) {
     e->dims = dims;
     e->rank = h->rank;
     e->dtype = h->dtype;
-    e->plain = !e->deflated && !h->swap && (!h->fortran || h->rank < 2) && h->dtype != SURG_BOOL;
+    e->plain = !e->deflated && !h->big && (!h->fortran || h->rank < 2) && h->dtype != SURG_BOOL;
     if (e->plain) {
       e->off += h->start;
       e->bytes -= h->start;
@@ -190,7 +190,11 @@ static surg_status convert_all(const surg__storage *f, const surg__stored *e, su
     s = surg__storage_read(f, e->off, bytes, got);
   if (s == SURG_OK && got != e->size) s = bad_member(f, e->name, "is corrupt");
   if (s == SURG_OK) s = surg__npy_read(f->ctx, f->path, bytes, got, &a);
-  if (s == SURG_OK) s = surg__blob_write(b, 0, a.data, (size_t)b->n);
+  if (s == SURG_OK) {
+    assert(e->size >= b->n); /* a header precedes the elements */
+    surg__pack(a.dtype, a.count, a.data, bytes);
+    s = surg__blob_write(b, 0, bytes, (size_t)b->n);
+  }
   surg__array_drop(&a);
   surg__free(f->ctx, bytes);
   return s;
@@ -208,7 +212,7 @@ surg_status surg__npz_load(const surg__storage *f, const surg__stored *e, surg_m
   else if (s == SURG_OK)
     s = surg__storage_read(f, e->off, head, n);
   if (s == SURG_OK && !surg__npy_parse(head, n, h)) s = bad_member(f, e->name, "is corrupt");
-  const bool flat = s == SURG_OK && e->deflated && !h->swap && h->dtype != SURG_BOOL &&
+  const bool flat = s == SURG_OK && e->deflated && !h->big && h->dtype != SURG_BOOL &&
                     (!h->fortran || h->rank < 2);
   const uint64_t start = s == SURG_OK ? h->start : 0;
   surg__free(f->ctx, head);
