@@ -404,6 +404,9 @@ typedef struct surg_config {
   /* Called while a model is loaded or saved: `phase` is a surg_phase, `done` and `total` are bytes.
    * Must not call the library. */
   void (*progress)(void *user, int32_t phase, uint64_t done, uint64_t total);
+  /* A context of the same thread that is freed after this one, or NULL: what it has allocated
+   * counts against max_memory too. */
+  const surg_context *beside;
 } surg_config;
 
 #endif

@@ -3,7 +3,12 @@
  * conversions between a small format and float or double in the program are here. */
 #include "base/dtype.h"
 
+#include <float.h>
 #include <math.h>
+
+#if FLT_EVAL_METHOD != 0
+#error "float and double must be computed in their own precision, as on x86 by -mfpmath=sse"
+#endif
 
 static const struct {
   const char *name;

@@ -30,8 +30,10 @@ static bool fault(surg_context *ctx) {
 
 /* Counts `more` bytes against the limit. */
 static bool charge(surg_context *ctx, size_t more) {
-  uint64_t total;
-  if (!surg__add_u64(ctx->bytes, more, &total) || total > ctx->max_memory) {
+  const uint64_t beside = ctx->config.beside ? ctx->config.beside->bytes : 0;
+  uint64_t total, all;
+  if (!surg__add_u64(ctx->bytes, more, &total) || !surg__add_u64(total, beside, &all) ||
+      all > ctx->max_memory) {
     ctx->alloc_status = SURG_ELIMIT;
     return false;
   }

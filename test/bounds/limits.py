@@ -102,17 +102,44 @@ def peak(tool, folder, args):
 def memory_one(tool, folder, name, args, least, limits):
     for limit in limits:
         code, used, error = peak(tool, folder, [*args[:-1], "--max-memory", str(limit), args[-1]])
-        if code not in (0, 1, 4) or (code == 4 and not names_limit(error)):
+        if code not in (0, 1, 4, 6) or (code == 4 and not names_limit(error)):
             return f"{name}: exit {code}: {error.strip()[:200]}"
         if used > limit * 1.1 + least:
             return f"{name}: {used / MIB:.0f} MiB of {limit // MIB} MiB (exit {code})"
     return None
 
 
+def two_models(tool):
+    """A command that reads its model twice: the limit holds for both together, and is what is named."""
+    bad = []
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, "m.onnx", shapes.chain(1))
+        command = ["check", "--target", "opencv-4.10", "m.onnx"]
+        least = peak(tool, folder, command)[1]
+        write(folder, "m.onnx", shapes.star(20000))
+        free = peak(tool, folder, command)[1] - least
+        limit = int(free * 0.75)
+        code, used, error = peak(tool, folder, [*command[:-1], "--max-memory", str(limit), "m.onnx"])
+        if code != 4 or "--max-memory" not in error or used > limit * 1.1 + least:
+            bad.append(f"two models: exit {code}, {used} bytes, limit {limit}: {error}")
+        write(folder, "m.onnx", shapes.chain(20000))
+        code, used, error = peak(tool, folder, ["find", "Relu", "--max-memory", "16MiB", "m.onnx"])
+        if code != 4 or "more than 16 MiB of memory (--max-memory)" not in error:
+            bad.append(f"find: exit {code}: {error}")
+    print(f"two models: {len(bad)} beyond")
+    return bad
+
+
 def memory(tool, n, few):
     bad = []
     commands = [["-o", "out.onnx", "m.onnx"], ["check", "m.onnx"], ["run", "m.onnx"],
-                ["info", "--json", "m.onnx"], ["cat", "m.onnx"]]
+                ["info", "--json", "m.onnx"], ["cat", "m.onnx"],
+                ["check", "--target", "opencv-4.10", "m.onnx"], ["mend", "-o", "out.onnx", "m.onnx"],
+                ["repair", "--target", "onnxruntime-1.14", "m.onnx"], ["view", "-o", "o.html", "m.onnx"],
+                ["quantize", "--weights", "int8", "-o", "out.onnx", "m.onnx"], ["profile", "m.onnx"],
+                ["find", "Relu", "m.onnx"], ["diff", "m.onnx", "m.onnx"], ["doctor", "m.onnx"]]
+    if few:  # those that have two models in memory, or print what they count
+        commands = commands[:5] + [c for c in commands[5:] if c[0] in ("check", "find", "view")]
     limits = [64 * MIB] if few else [16 * MIB, 64 * MIB, 256 * MIB]
     used = [shapes.branches, shapes.symbols, shapes.unknown] if few else shapes.SHAPES
     with tempfile.TemporaryDirectory() as folder:
@@ -144,7 +171,7 @@ def main():
     strict = "--strict" in sys.argv
     tool = os.path.abspath(sys.argv[1])
     n = int(os.environ.get("ONNXSURG_SCALE", "2000"))
-    bad = times(tool, strict) + memory(tool, n, "--few" in sys.argv)
+    bad = times(tool, strict) + two_models(tool) + memory(tool, n, "--few" in sys.argv)
     for line in bad:
         print("FAIL", line)
     return 1 if bad else 0

@@ -89,7 +89,7 @@ int check_matrix(surg_context *ctx, const cli_common *common, const judging *how
   quiet_model q;
   cli_common any = *common;
   any.load.policy = SURG_LOAD_LENIENT;
-  int code = cli_exit_code(quiet_open_any(&q, &any, in, NULL, 0));
+  int code = cli_exit_code(quiet_open_any(&q, &any, ctx, in, NULL, 0));
   matrix x = {.ctx = ctx, .m = q.m, .how = how, .list = common->json ? json_array() : NULL};
   if (code == EXIT_DONE) {
     surg_status s = judge_all(&x, words, true); /* a wrong word is told before the long work */

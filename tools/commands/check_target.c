@@ -123,7 +123,7 @@ surg_status check_target(report *r, const surg_target *t, const char *name,
   telling tell = {.r = r, .all = all};
   quiet_model q;
   surg_judgement sum = {.size = sizeof sum};
-  surg_status s = quiet_open_any(&q, common, r->path, f->bytes.p, f->bytes.n);
+  surg_status s = quiet_open_any(&q, common, f->ctx, r->path, f->bytes.p, f->bytes.n);
   if (s == SURG_OK)
     s = surg_target_judge(t, q.m, objected, &tell, &sum);
   else

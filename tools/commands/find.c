@@ -36,6 +36,8 @@ static int take(void *user, int o, char *arg) {
 }
 
 static int refuse(const finding *f, surg_status s, const char *why) {
+  if ((s == SURG_ENOMEM || s == SURG_ELIMIT) && surg_context_memory_status(f->ctx) != SURG_OK)
+    return cli_exit_code(surg_context_report_memory(f->ctx, surg_model_path(f->m)));
   if (s == SURG_ENOMEM) return cli_no_memory();
   if (s == SURG_ENOTFOUND && (f->count || f->common.json)) return EXIT_MODEL;
   cli_error(surg_model_path(f->m), "%s", why);

@@ -138,7 +138,7 @@ static int inform(surg_context *ctx, request *r, const char *path, bool title) {
   if (s == SURG_OK) s = gather(&f);
   if (s == SURG_OK)
     s = print(&f, r, title);
-  else if (!surg_context_error(ctx))
+  else if (!surg_context_error(ctx) && !cli_out_of_memory(ctx))
     cli_no_memory();
   if (s == SURG_OK && cli_out_of_memory(ctx)) s = SURG_ENOMEM;
   cli_stats_free(&f.stats);

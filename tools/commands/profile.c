@@ -198,7 +198,7 @@ int cmd_profile(int argc, char **argv) {
   if (!cli_options(argc, argv, &command, &code)) return code;
   if (argc - optind != 1)
     return cli_usage("profile expects one model: `onnxsurg profile --dim N=1..8 IN`");
-  code = cli_exit_code(quiet_open(&x.q, &x.common, argv[optind], NULL, 0));
+  code = cli_exit_code(quiet_open(&x.q, &x.common, argv[optind]));
   if (code == EXIT_DONE) code = show(&x);
   quiet_close(&x.q);
   for (size_t i = 0; i < x.n; i++) free(x.spans[i].name);

@@ -673,7 +673,7 @@ static int repair(repairing one, const char *in, const char *out) {
   if (!r->dims.items) return cli_no_memory();
   if (shared.n) memcpy(r->dims.items, shared.items, shared.n * sizeof *shared.items);
   r->ctx = cli_context(&r->common);
-  r->quiet = r->ctx ? quiet_context(&r->common) : NULL;
+  r->quiet = r->ctx ? quiet_context(&r->common, r->ctx) : NULL;
   int code = r->quiet && surg_context_passes(r->ctx) ? take_shapes(r) : EXIT_LIMIT;
   if (code == EXIT_DONE) code = r->importer ? run_until(r) : r->target_name ? run(r) : mend_only(r);
   if (code != EXIT_DONE && r->common.json && !r->told) tell_failure(r, code);
