@@ -4,7 +4,9 @@
  * which becomes 1 where a shape is broadcast. */
 #include <onnxsurg/ops.h>
 
+#include "base/counted.h"
 #include "ir/ir.h"
+#include "schema/text.h"
 #include "target/judge.h"
 
 static const surg_type *shape_of(const surg_value *v) {
@@ -40,22 +42,6 @@ static bool turned(const surg_node *n, size_t i) {
   return a && surg_attr_get_kind(a) == SURG_ATTR_INT && surg_attr_int(a) != 0;
 }
 
-/* Checks that the axes that a matrix product sums over have fixed sizes: the last of the first
- * operand, the last but one of the second. */
-static void judge_inner(surg__judge *j) {
-  for (size_t i = 0; j->f->inner && i < 2 && i < surg_node_input_count(j->n); i++) {
-    const surg_value *v = surg_node_input(j->n, i);
-    const surg_type *t = shape_of(v);
-    const size_t rank = t ? surg_type_rank(t) : 0;
-    const bool last = rank == 1 || (i == 0) != turned(j->n, i);
-    if (!v || (rank && surg_type_dim(t, last ? rank - 1 : rank - 2)->value >= 0)) continue;
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_DYNAMIC, v,
-                       "the size of %s along the axis that is summed over is not known",
-                       surg__judge_name(j, v));
-    return;
-  }
-}
-
 /* Whether the inputs of the model have fixed sizes, except the first of three axes or more. */
 static bool only_batch_open(const surg_graph *g) {
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
@@ -65,6 +51,136 @@ static bool only_batch_open(const surg_graph *g) {
       if (surg_type_dim(t, k)->value < 0 && (k || surg_type_rank(t) < 3)) return false;
   }
   return true;
+}
+
+#define TRACED_MOST 256 /* values that a size is traced through, at most */
+#define TARGET_MOST 64  /* elements of the target of a Reshape that are read, at most */
+
+static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, size_t *budget);
+
+/* Reshape: OpenCV keeps the 0 and -1 of the target where a size of an input of the model is open.
+ */
+static bool lost_by_reshape(const surg__judge *j, const surg_node *n, size_t axis) {
+  int64_t target[TARGET_MOST];
+  const surg_tensor *c = surg__judge_elements(j, surg_node_input(n, 1));
+  const int64_t count = c ? surg__read_ints(c, target, SURG_COUNT(target)) : -1;
+  return count > 0 && axis < (size_t)count && target[axis] < 1;
+}
+
+/* The size where all operands of more than one element lost it. */
+static bool lost_by_all(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
+                        size_t *budget) {
+  bool any = false;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    const surg_type *t = shape_of(v);
+    if (!v) continue;
+    if (!t) return false;
+    const size_t back = rank - axis;
+    if (surg_type_rank(t) < back) continue;
+    const size_t at = surg_type_rank(t) - back;
+    if (surg_type_dim(t, at)->value == 1) continue;
+    if (!is_lost(j, v, at, budget)) return false;
+    any = true;
+  }
+  return any;
+}
+
+static bool lost_by_transpose(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
+                              size_t *budget) {
+  size_t count;
+  const int64_t *perm = surg_node_ints(n, "perm", &count);
+  if (perm && (count != rank || perm[axis] < 0 || (size_t)perm[axis] >= rank)) return false;
+  return is_lost(j, surg_node_input(n, 0), perm ? (size_t)perm[axis] : rank - 1 - axis, budget);
+}
+
+static bool lost_by_product(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
+                            size_t *budget) {
+  const surg_value *v = surg_node_input(n, axis + 1 == rank);
+  const surg_type *t = shape_of(v);
+  if (rank < 2 || axis + 2 < rank || !t || surg_type_rank(t) < 2) return false;
+  return is_lost(j, v, surg_type_rank(t) - (rank - axis), budget);
+}
+
+/* Flatten multiplies sizes: the product is lost with one of them. */
+static bool lost_by_flatten(const surg__judge *j, const surg_node *n, size_t axis, size_t *budget) {
+  const surg_value *v = surg_node_input(n, 0);
+  const surg_type *t = shape_of(v);
+  int64_t at = surg_node_int(n, "axis", 1);
+  const int64_t rank = t ? (int64_t)surg_type_rank(t) : 0;
+  if (at < 0) at += rank;
+  for (int64_t i = axis ? at : 0; i >= 0 && i < (axis ? rank : at); i++)
+    if (is_lost(j, v, (size_t)i, budget)) return true;
+  return false;
+}
+
+/* Whether the engine lost a size that follows from the model. Operators that are not listed keep
+ * it, or it is not known: then false. */
+static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, size_t *budget) {
+  const surg_type *t = shape_of(v);
+  const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
+  const surg_schema *s = n ? surg_node_schema(n) : NULL;
+  const size_t rank = t ? surg_type_rank(t) : 0;
+  if (!s || axis >= rank || !*budget) return false;
+  --*budget;
+  switch (surg_node_op(n)) {
+    case SURG_OP_Reshape:
+      return lost_by_reshape(j, n, axis);
+    case SURG_OP_Flatten:
+      return lost_by_flatten(j, n, axis, budget);
+    case SURG_OP_Transpose:
+      return lost_by_transpose(j, n, rank, axis, budget);
+    case SURG_OP_MatMul:
+      return lost_by_product(j, n, rank, axis, budget);
+    case SURG_OP_Softmax:
+    case SURG_OP_LayerNormalization:
+    case SURG_OP_BatchNormalization:
+    case SURG_OP_InstanceNormalization:
+      return is_lost(j, surg_node_input(n, 0), axis, budget);
+    default:
+      return (s->flags & SURG__OP_ELEMENTWISE) && lost_by_all(j, n, rank, axis, budget);
+  }
+}
+
+/* The axis of operand i that a product sums over; false: its rank is not known. */
+static bool summed_axis(const surg_node *n, const surg_type *t, size_t i, size_t *axis) {
+  const size_t rank = t ? surg_type_rank(t) : 0;
+  const int op = surg_node_op(n);
+  const bool conv = op == SURG_OP_Conv || op == SURG_OP_ConvTranspose;
+  const bool last = rank == 1 || (i == 0) != turned(n, i);
+  *axis = conv ? 1 : last ? rank - 1 : rank - 2;
+  return rank > (conv ? 1u : 0u);
+}
+
+/* Checks that the axes that a product sums over have fixed sizes, and that the engine knows either
+ * both or neither: the last of the first operand, the last but one of the second; of a Conv the
+ * channels of the picture. */
+static void judge_inner(surg__judge *j) {
+  const surg_value *lost = NULL;
+  size_t losses = 0, budget = TRACED_MOST, operands = 2, axis;
+  const int op = surg_node_op(j->n);
+  if (op == SURG_OP_Conv || op == SURG_OP_ConvTranspose) operands = 1;
+  const bool tracks = only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n))));
+  for (size_t i = 0; j->f->inner && i < operands && i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_type *t = shape_of(v);
+    const bool ranked = summed_axis(j->n, t, i, &axis);
+    if (!v) continue;
+    if (!ranked || surg_type_dim(t, axis)->value < 0) {
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_DYNAMIC, v,
+                         "the size of %s along the axis that is summed over is not known",
+                         surg__judge_name(j, v));
+      return;
+    }
+    if (tracks || !is_lost(j, v, axis, &budget)) continue;
+    lost = v;
+    losses++;
+  }
+  if (lost)
+    surg__judge_object(j, losses == 1 ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, lost,
+                       "the importer does not know the size of %s along the axis that is summed "
+                       "over: a Reshape has 0 or -1 there, and the model has inputs of open size",
+                       surg__judge_name(j, lost));
 }
 
 static void judge_settled(surg__judge *j) {

@@ -45,6 +45,7 @@ static const surg__native *const tables[] = {
     surg__natives_order,
     surg__natives_pool,
     surg__natives_turned,
+    surg__natives_hats,
     surg__natives_branch,
     surg__natives_packed,
     surg__natives_heads,
