@@ -113,6 +113,9 @@ static void put_shapes(surg__buf *b, const surg__tfact *f) {
     surg__buf_printf(b, "%s of the shape of the result; ", f->shaped.items[i]);
   for (size_t i = 0; i < f->stored.n; i++)
     surg__buf_printf(b, "%s not a vector computed from constants; ", f->stored.items[i]);
+  for (size_t i = 0; i < f->layers.n; i++)
+    surg__buf_printf(b, "a constant in %s is in no other place of that kind; ",
+                     strcmp(f->layers.items[i], "*") ? f->layers.items[i] : "any input");
   if (f->inner) surg__buf_puts(b, "fixed sizes of the axes summed over; ");
   if (f->settled) surg__buf_puts(b, "fixed sizes, unless only batch sizes of inputs are open; ");
   for (size_t i = 0; i < f->n_spreads; i++)

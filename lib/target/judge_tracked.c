@@ -2,6 +2,8 @@
 /* Limits of engines that compute shapes themselves during import, differently from ONNX: OpenCV
  * stores a vector that it computes as a column of a matrix, and replaces open dimensions by 0,
  * which becomes 1 where a shape is broadcast. */
+#include <string.h>
+
 #include <onnxsurg/ops.h>
 
 #include "base/counted.h"
@@ -198,8 +200,53 @@ static void judge_settled(surg__judge *j) {
   }
 }
 
+/* How many inputs of the node that hold v become a layer named after it. */
+static size_t layers_of(const surg__judge *j, const surg__tfact *f, const surg_value *v) {
+  size_t found = 0;
+  for (size_t i = 0; i < f->layers.n; i++) {
+    const char *name = f->layers.items[i];
+    if (strcmp(name, "*") != 0) {
+      found += surg__judge_formal(j, name, false) == v;
+      continue;
+    }
+    for (size_t k = 0; k < surg_node_input_count(j->n); k++) found += surg_node_input(j->n, k) == v;
+  }
+  return found;
+}
+
+/* The same for a node that is not judged now: by the first fact of its operator with layers. */
+static size_t layers_elsewhere(const surg__judge *j, const surg_node *n, const surg_value *v) {
+  const surg__op_facts *op = surg__target_op(j->t, surg_node_domain(n), surg_node_op_type(n));
+  surg__judge other = *j;
+  other.n = n;
+  other.s = surg_node_schema(n);
+  for (size_t i = 0; op && i < op->n; i++)
+    if (op->facts[i].layers.n) return layers_of(&other, &op->facts[i], v);
+  return 0;
+}
+
+/* Checks that no constant of the node becomes a layer twice: the importer rejects the second name.
+ */
+static bool fits_layers(surg__judge *j) {
+  for (size_t i = 0; j->f->layers.n && i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    if (!v || !surg__judge_elements(j, v)) continue;
+    size_t layers = layers_of(j, j->f, v);
+    for (const surg_use *u = layers ? v->uses : NULL; u && layers < 2; u = u->next)
+      if (u->kind == SURG_USE_NODE && u->user.node != j->n)
+        layers += layers_elsewhere(j, u->user.node, v);
+    if (layers < 2) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v,
+                       "the importer makes a layer of the constant %s, once only; it is read in "
+                       "another such place",
+                       surg__judge_name(j, v));
+    return false;
+  }
+  return true;
+}
+
 bool surg__judge_tracked(surg__judge *j) {
-  if (!fits_stored(j)) return false;
+  if (!fits_stored(j) || !fits_layers(j)) return false;
   judge_inner(j);
   judge_settled(j);
   return true;

@@ -228,6 +228,7 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
                {"shaped", SURG__N_INPUT, &f->shaped},
                {"row", SURG__N_INPUT, &f->row},
                {"stored", SURG__N_INPUT, &f->stored},
+               {"layers", SURG__N_INPUT, &f->layers},
                {"given", SURG__N_INPUT | SURG__N_OUTPUT, &f->given},
                {"no_attrs", SURG__N_ATTR, &f->no_attrs},
                {"written", SURG__N_ATTR, &f->written},

@@ -98,6 +98,7 @@ typedef struct surg__tfact {
   surg__tlist variable, given; /* inputs that must not be constant; inputs that are required */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
   surg__tlist stored;          /* inputs that must not be vectors computed from constants */
+  surg__tlist layers;          /* inputs (*: all) whose constants become layers of their names */
   surg__tlist row;             /* constant inputs whose elements must be consecutive integers */
   surg__tlist iota;            /* attributes whose elements must be 0, 1, 2, ... */
   surg__tlist halves;          /* attributes whose two halves must be equal */

@@ -21,7 +21,34 @@ static surg_status constant_to_initializer(surg__builder *b) {
   return b->status;
 }
 
+/* The node with a constant of its own for each that others read, too, or that it reads twice. */
+static surg_status own_constants(surg__builder *b) {
+  const surg_node *n = surg__b_matched(b);
+  const size_t count = surg_node_input_count(n);
+  surg_value **in = surg__arena_array(b->m->arena, count + 1, sizeof *in);
+  size_t copies = 0;
+  if (!in) return SURG_ENOMEM;
+  for (size_t i = 0; i < count; i++) {
+    in[i] = surg_node_input(n, i);
+    copies += in[i] && surg_value_constant(in[i]) && surg_value_use_count(in[i], 2) > 1;
+  }
+  if (surg__b_bad(b, !copies, "no constant is read twice") ||
+      surg__b_bad(b, !surg__rinitializers(b->m), "constants cannot be initializers here"))
+    return SURG_EUNSUPPORTED;
+  for (size_t i = 0; i < count; i++) {
+    surg_tensor *t = in[i] ? surg_value_constant(in[i]) : NULL;
+    if (!t || surg_value_use_count(in[i], 2) < 2) continue;
+    in[i] = surg__rconstant(b->m, b->m->g, b->m->last, surg_value_name(in[i]), t);
+    if (!in[i]) return SURG_ENOMEM;
+  }
+  surg_value *y = surg__b_node(b, surg_node_op_type(n), in, count);
+  surg__b_copy_attrs(b, y, n, NULL);
+  surg__b_result(b, "y", y);
+  return b->status;
+}
+
 static const surg__native natives[] = {
+    {"own_constants", own_constants, "the same node, which alone reads its constants"},
     {"initializer", constant_to_initializer, "the constant y as an initializer"},
     {NULL, NULL, NULL},
 };
