@@ -117,6 +117,7 @@ static void put_shapes(surg__buf *b, const surg__tfact *f) {
     surg__buf_printf(b, "a constant in %s is in no other place of that kind; ",
                      strcmp(f->layers.items[i], "*") ? f->layers.items[i] : "any input");
   if (f->inner) surg__buf_puts(b, "fixed sizes of the axes summed over; ");
+  if (f->agree) surg__buf_puts(b, "sizes that the importer knows of the last operand, too; ");
   if (f->settled) surg__buf_puts(b, "fixed sizes, unless only batch sizes of inputs are open; ");
   for (size_t i = 0; i < f->n_spreads; i++)
     surg__buf_printf(b, "%s %s; ", f->spreads[i].name, surg__target_spread(f->spreads[i].how));

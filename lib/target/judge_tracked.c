@@ -58,7 +58,12 @@ static bool only_batch_open(const surg_graph *g) {
 #define TRACED_MOST 256 /* values that a size is traced through, at most */
 #define TARGET_MOST 64  /* elements of the target of a Reshape that are read, at most */
 
-static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, size_t *budget);
+typedef struct trace {
+  size_t left; /* values that may still be visited */
+  bool ones;   /* a lost size that a constant made 1 counts as lost */
+} trace;
+
+static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, trace *x);
 
 /* Reshape: OpenCV keeps the 0 and -1 of the target where a size of an input of the model is open.
  */
@@ -69,78 +74,86 @@ static bool lost_by_reshape(const surg__judge *j, const surg_node *n, size_t axi
   return count > 0 && axis < (size_t)count && target[axis] < 1;
 }
 
-/* The size where all operands of more than one element lost it. */
+/* Whether the importer makes one layer of an Add and the MatMul before it. */
+static bool is_fused(const surg_node *n) {
+  const surg_value *v = surg_node_input(n, 0);
+  const surg_node *from = v ? surg_value_producer(v, NULL) : NULL;
+  return surg_node_op(n) == SURG_OP_Add && from && surg_node_op(from) == SURG_OP_MatMul;
+}
+
+/* The size where all operands of more than one element lost it. A constant that comes later makes
+ * it 1, as broadcasting does. */
 static bool lost_by_all(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
-                        size_t *budget) {
+                        trace *x) {
   bool any = false;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const surg_value *v = surg_node_input(n, i);
     const surg_type *t = shape_of(v);
     if (!v) continue;
-    if (!t) return false;
+    if (!t || (i && !x->ones && surg__judge_elements(j, v) && !is_fused(n))) return false;
     const size_t back = rank - axis;
     if (surg_type_rank(t) < back) continue;
     const size_t at = surg_type_rank(t) - back;
     if (surg_type_dim(t, at)->value == 1) continue;
-    if (!is_lost(j, v, at, budget)) return false;
+    if (!is_lost(j, v, at, x)) return false;
     any = true;
   }
   return any;
 }
 
 static bool lost_by_transpose(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
-                              size_t *budget) {
+                              trace *x) {
   size_t count;
   const int64_t *perm = surg_node_ints(n, "perm", &count);
   if (perm && (count != rank || perm[axis] < 0 || (size_t)perm[axis] >= rank)) return false;
-  return is_lost(j, surg_node_input(n, 0), perm ? (size_t)perm[axis] : rank - 1 - axis, budget);
+  return is_lost(j, surg_node_input(n, 0), perm ? (size_t)perm[axis] : rank - 1 - axis, x);
 }
 
 static bool lost_by_product(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
-                            size_t *budget) {
+                            trace *x) {
   const surg_value *v = surg_node_input(n, axis + 1 == rank);
   const surg_type *t = shape_of(v);
   if (rank < 2 || axis + 2 < rank || !t || surg_type_rank(t) < 2) return false;
-  return is_lost(j, v, surg_type_rank(t) - (rank - axis), budget);
+  return is_lost(j, v, surg_type_rank(t) - (rank - axis), x);
 }
 
 /* Flatten multiplies sizes: the product is lost with one of them. */
-static bool lost_by_flatten(const surg__judge *j, const surg_node *n, size_t axis, size_t *budget) {
+static bool lost_by_flatten(const surg__judge *j, const surg_node *n, size_t axis, trace *x) {
   const surg_value *v = surg_node_input(n, 0);
   const surg_type *t = shape_of(v);
   int64_t at = surg_node_int(n, "axis", 1);
   const int64_t rank = t ? (int64_t)surg_type_rank(t) : 0;
   if (at < 0) at += rank;
   for (int64_t i = axis ? at : 0; i >= 0 && i < (axis ? rank : at); i++)
-    if (is_lost(j, v, (size_t)i, budget)) return true;
+    if (is_lost(j, v, (size_t)i, x)) return true;
   return false;
 }
 
 /* Whether the engine lost a size that follows from the model. Operators that are not listed keep
  * it, or it is not known: then false. */
-static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, size_t *budget) {
+static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
   const surg_type *t = shape_of(v);
   const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
   const surg_schema *s = n ? surg_node_schema(n) : NULL;
   const size_t rank = t ? surg_type_rank(t) : 0;
-  if (!s || axis >= rank || !*budget) return false;
-  --*budget;
+  if (!s || axis >= rank || !x->left) return false;
+  x->left--;
   switch (surg_node_op(n)) {
     case SURG_OP_Reshape:
       return lost_by_reshape(j, n, axis);
     case SURG_OP_Flatten:
-      return lost_by_flatten(j, n, axis, budget);
+      return lost_by_flatten(j, n, axis, x);
     case SURG_OP_Transpose:
-      return lost_by_transpose(j, n, rank, axis, budget);
+      return lost_by_transpose(j, n, rank, axis, x);
     case SURG_OP_MatMul:
-      return lost_by_product(j, n, rank, axis, budget);
+      return lost_by_product(j, n, rank, axis, x);
     case SURG_OP_Softmax:
     case SURG_OP_LayerNormalization:
     case SURG_OP_BatchNormalization:
     case SURG_OP_InstanceNormalization:
-      return is_lost(j, surg_node_input(n, 0), axis, budget);
+      return is_lost(j, surg_node_input(n, 0), axis, x);
     default:
-      return (s->flags & SURG__OP_ELEMENTWISE) && lost_by_all(j, n, rank, axis, budget);
+      return (s->flags & SURG__OP_ELEMENTWISE) && lost_by_all(j, n, rank, axis, x);
   }
 }
 
@@ -159,7 +172,8 @@ static bool summed_axis(const surg_node *n, const surg_type *t, size_t i, size_t
  * channels of the picture. */
 static void judge_inner(surg__judge *j) {
   const surg_value *lost = NULL;
-  size_t losses = 0, budget = TRACED_MOST, operands = 2, axis;
+  size_t losses = 0, operands = 2, axis;
+  trace x = {TRACED_MOST, true};
   const int op = surg_node_op(j->n);
   if (op == SURG_OP_Conv || op == SURG_OP_ConvTranspose) operands = 1;
   const bool tracks = only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n))));
@@ -174,7 +188,7 @@ static void judge_inner(surg__judge *j) {
                          surg__judge_name(j, v));
       return;
     }
-    if (tracks || !is_lost(j, v, axis, &budget)) continue;
+    if (tracks || !is_lost(j, v, axis, &x)) continue;
     lost = v;
     losses++;
   }
@@ -198,6 +212,41 @@ static void judge_settled(surg__judge *j) {
                        surg__judge_name(j, v));
     return;
   }
+}
+
+/* Whether an operand before number `end` has a size above 1, which the importer knows, at the axis
+ * of the result that is `back` from its end. */
+static bool known_before(const surg__judge *j, size_t end, size_t back, trace *x) {
+  for (size_t i = 0; i < end; i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_type *t = shape_of(v);
+    if (!t || surg_type_rank(t) < back) continue;
+    const size_t at = surg_type_rank(t) - back;
+    if (surg_type_dim(t, at)->value > 1 && !is_lost(j, v, at, x)) return true;
+  }
+  return false;
+}
+
+/* Checks that no operand lost a size that the importer knows of an operand before it. */
+static bool fits_agreed(surg__judge *j) {
+  trace x = {TRACED_MOST, false};
+  if (!j->f->agree || only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n)))))
+    return true;
+  for (size_t i = 1; i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_type *t = shape_of(v);
+    for (size_t axis = 0; t && axis < surg_type_rank(t); axis++) {
+      const size_t back = surg_type_rank(t) - axis;
+      if (!is_lost(j, v, axis, &x) || !known_before(j, i, back, &x)) continue;
+      surg__judge_object(
+          j, SURG__ILLEGAL, SURG__C_DYNAMIC, v,
+          "the importer knows a size of the operand before %s, and not that of %s: a "
+          "Reshape has 0 or -1 there, and the model has inputs of open size",
+          surg__judge_name(j, v), surg__judge_name(j, v));
+      return false;
+    }
+  }
+  return true;
 }
 
 /* How many inputs of the node that hold v become a layer named after it. */
@@ -246,7 +295,7 @@ static bool fits_layers(surg__judge *j) {
 }
 
 bool surg__judge_tracked(surg__judge *j) {
-  if (!fits_stored(j) || !fits_layers(j)) return false;
+  if (!fits_stored(j) || !fits_layers(j) || !fits_agreed(j)) return false;
   judge_inner(j);
   judge_settled(j);
   return true;

@@ -326,7 +326,8 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
                {"same", &f->same},       {"whole", &f->whole},
                {"folds", &f->folds},     {"distinct", &f->distinct},
                {"still", &f->still},     {"plain_equation", &f->plain_equation},
-               {"inner", &f->inner},     {"settled", &f->settled}};
+               {"inner", &f->inner},     {"settled", &f->settled},
+               {"agree", &f->agree}};
   for (size_t i = 0; i < SURG_COUNT(flags); i++) {
     if (strcmp(flags[i].key, key) != 0) continue;
     *flags[i].to = json_is_true(j);

@@ -72,6 +72,7 @@ typedef struct surg__tfact {
   bool but_two;        /* with `same`: except the last two dimensions */
   bool whole;          /* no input name may be empty, not even the last one */
   bool inner;          /* the dimensions that MatMul sums over must be fixed */
+  bool agree;          /* no operand may lack a size, for the importer, that one before it has */
   bool settled;        /* inputs must have fixed sizes, unless at most batch sizes of the model's
                         * inputs are open */
   bool folds;          /* inputs computed from constants count as constants */
