@@ -489,7 +489,8 @@ static bool has_maps(const surg_model *m) {
 }
 
 /* Cures that change inputs and outputs: Casts are left to the caller, inputs with defaults become
- * constants, unsupported element types are replaced everywhere. */
+ * constants, unsupported element types are replaced everywhere, after it was tried whether to
+ * simplify is enough. */
 static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   static const char settle[] = "freeze-inputs,fold,prune";
   static const char *const types[] = {"retype{from=float16},rewrite{group=simplify},prune",
@@ -508,6 +509,7 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   if (r->t->optional == SURG__NO && now->count[SURG__C_TYPE])
     any |= cure(r, "unwrap-optionals,fold,prune", now) || cure_ahead(r, "present,fold,prune", now);
   if (now->all && has_defaults(r->m)) any |= cure(r, settle, now) || cure_ahead(r, settle, now);
+  if (now->all) any |= cure(r, "rewrite{group=simplify},prune", now);
   for (size_t i = 0; i < SURG_COUNT(types) && now->all; i++) any |= cure(r, types[i], now);
   return any;
 }
