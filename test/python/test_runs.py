@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pipelines, targets, passes in Python, and the command line."""
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -179,6 +180,9 @@ class Runs(Case):
     def test_interrupt(self):
         import _thread
         import threading
+        # A job in the background starts with SIGINT ignored, and Python then keeps it ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         text = ['<ir_version: 8, opset_import: ["" : 17]>',
                 'g (float[N] x0) => (float[N] x2000) {']
         text += ['x%d = Abs (x%d)' % (i + 1, i) for i in range(2000)] + ['}']
