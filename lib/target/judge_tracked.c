@@ -130,7 +130,7 @@ static bool lost_by_flatten(const surg__judge *j, const surg_node *n, size_t axi
 }
 
 /* Whether the engine lost a size that follows from the model. Operators that are not listed keep
- * it, or it is not known: then false. */
+ * it, or it is not known: then false. Where `left` reached 0, false says nothing. */
 static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
   const surg_type *t = shape_of(v);
   const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
@@ -167,6 +167,15 @@ static bool summed_axis(const surg_node *n, const surg_type *t, size_t i, size_t
   return rank > (conv ? 1u : 0u);
 }
 
+/* Says that the trace ended before it told whether a size is lost. */
+static void object_to_depth(surg__judge *j) {
+  surg__judge_object(
+      j, SURG__UNKNOWN, SURG__C_DYNAMIC, NULL,
+      "there are more than %d values between the inputs and the Reshape nodes that may "
+      "lose their sizes",
+      TRACED_MOST);
+}
+
 /* Checks that the axes that a product sums over have fixed sizes, and that the engine knows either
  * both or neither: the last of the first operand, the last but one of the second; of a Conv the
  * channels of the picture. */
@@ -192,7 +201,9 @@ static void judge_inner(surg__judge *j) {
     lost = v;
     losses++;
   }
-  if (lost)
+  if (!x.left)
+    object_to_depth(j);
+  else if (lost)
     surg__judge_object(j, losses == 1 ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, lost,
                        "the importer does not know the size of %s along the axis that is summed "
                        "over: a Reshape has 0 or -1 there, and the model has inputs of open size",
@@ -222,7 +233,7 @@ static bool known_before(const surg__judge *j, size_t end, size_t back, trace *x
     const surg_type *t = shape_of(v);
     if (!t || surg_type_rank(t) < back) continue;
     const size_t at = surg_type_rank(t) - back;
-    if (surg_type_dim(t, at)->value > 1 && !is_lost(j, v, at, x)) return true;
+    if (surg_type_dim(t, at)->value > 1 && !is_lost(j, v, at, x) && x->left) return true;
   }
   return false;
 }
@@ -246,6 +257,7 @@ static bool fits_agreed(surg__judge *j) {
       return false;
     }
   }
+  if (!x.left) object_to_depth(j);
   return true;
 }
 
