@@ -92,7 +92,7 @@ int check_matrix(surg_context *ctx, const cli_common *common, const judging *how
   int code = cli_exit_code(quiet_open_any(&q, &any, ctx, in, NULL, 0));
   matrix x = {.ctx = ctx, .m = q.m, .how = how, .list = common->json ? json_array() : NULL};
   if (code == EXIT_DONE) {
-    surg_status s = judge_all(&x, words, true); /* a wrong word is told before the long work */
+    surg_status s = judge_all(&x, words, true); /* names are checked before models are judged */
     if (s == SURG_OK) s = judge_all(&x, words, false);
     code = cli_exit_code(s == SURG_OK ? s : quiet_tell(q.ctx, s));
   }

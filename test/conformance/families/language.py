@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Encoders, decoders with a cache, and the networks of diffusion, as exporters and optimizers write them."""
-from net import BOOL, FLOAT, HALF, INT32, INT64, Net
+from net import BOOL, FLOAT, INT32, INT64, Net
 
 IDS = ["int64[batch,length] ids", "int64[batch,length] mask"]
 

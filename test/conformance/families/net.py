@@ -2,7 +2,10 @@
 """Writes models as ONNX text: `n.Conv(x, w, strides=[2, 2])` appends a node and gives the name of its output.
 
 An argument is the name of a value, None (absent), an int or float (a scalar constant), or a list of
-them (a vector). Integers are int64, numbers with a point are float."""
+them (a vector). Integers are int64, numbers with a point are float.
+
+`blocks.Writer`, in the folder above, is older and smaller: attributes are text there. `structures.py` and
+the tests of shared attention use it."""
 import re
 import struct
 

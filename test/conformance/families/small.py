@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Quantised networks, tables and policies, as exporters and quantisers write them."""
-from net import BOOL, FLOAT, INT32, INT64, UINT8, Net
+from net import BOOL, FLOAT, INT64, Net
 
 IMAGE = ["float[1,3,16,16] image"]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speech and sound, as exporters write them."""
-from net import BOOL, FLOAT, INT32, INT64, Net
+from net import FLOAT, INT64, Net
 
 
 def whisper_encoder(opset=17):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Detectors, segmentation networks and readers of text in pictures, as exporters write them."""
-from net import BOOL, FLOAT, INT32, INT64, UINT8, Net
+from net import BOOL, FLOAT, INT64, Net
 
 IMAGE = ["float[1,3,32,32] image"]
 ANY_IMAGE = ["float[batch,3,height,width] image"]
