@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of operators that select elements by index or by value. */
+#include "infer/ranges.h"
 #include "infer/rules.h"
 
 void surg__infer_gather(surg__infer *c) {
@@ -95,15 +96,32 @@ static bool places(surg__infer *c, surg__elem out[SURG__ELEMS], uint32_t *count)
   return true;
 }
 
+/* Whether no element of input 0 is 0: its producer fills it with one number. A NaN counts as 0
+ * here, because engines may differ. */
+static bool filled_with_nonzero(const surg__infer *c) {
+  const surg_node *fill = surg_value_producer(surg_node_input(c->n, 0), NULL);
+  if (!fill || surg_node_op(fill) != SURG_OP_ConstantOfShape) return false;
+  const surg_attr *a = surg_node_attr(fill, "value");
+  const surg_tensor *t = a ? surg_attr_tensor(a, 0) : NULL;
+  surg_range r;
+  if (!t || surg_tensor_is_sparse(t) || !surg__range_of_tensor(t, &r)) return false;
+  return !r.nan && (r.low > 0 || r.high < 0);
+}
+
 void surg__infer_nonzero(surg__infer *c) {
   surg__fact x;
   surg_dim dims[2] = {surg__dim_unknown(), surg__dim_unknown()};
   surg__elem at[SURG__ELEMS];
   uint32_t n = 0;
   /* Runtimes differ on the result for a scalar. */
-  if (surg__infer_ranked(c, 0, &x) && x.rank > 0) dims[0] = surg__dim(x.rank);
-  const bool decided = c->states && x.ranked && x.rank == 1 && places(c, at, &n);
-  if (decided) dims[1] = surg__dim(n);
+  const bool ranked = surg__infer_ranked(c, 0, &x) && x.rank > 0;
+  if (ranked) dims[0] = surg__dim(x.rank);
+  const bool decided = c->states && ranked && x.rank == 1 && places(c, at, &n);
+  if (decided) {
+    dims[1] = surg__dim(n);
+  } else if (ranked && filled_with_nonzero(c)) {
+    dims[1] = surg__dim_product(x.dims, x.rank);
+  }
   surg__infer_put(c, 0, SURG_INT64, dims, 2);
   if (decided) surg__infer_put_elems(c, 0, at, n);
 }

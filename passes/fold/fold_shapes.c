@@ -6,7 +6,8 @@
  *
  * A target element becomes 0 where it is proven equal to the dimension that 0 copies, and at most
  * one other element becomes -1. Reshape computes that one from the rest, so the rest must be proven
- * nonzero: a symbol may be 0 unless its range excludes it. */
+ * nonzero: a symbol may be 0 unless its range excludes it. A 0 or -1 of the original stays: a
+ * dimension of 0 means in the original target what the 0 means in the new one. */
 #include "fold.h"
 #include "../util/numbers.h"
 
@@ -43,14 +44,13 @@ static bool at_least_one(surg_dim d) {
   return surg_dim_range(&d, &low, &high) && low >= 1;
 }
 
-/* The constant for element i of the target; false: unknown. *open: it is -1; *copy: it is a 0
- * that copies the dimension. */
+/* The constant for element i of the target; false: unknown. *open: it is a new -1; *copy: it is a
+ * new 0 that copies the dimension. */
 static bool element(const surg_type *x, const surg_elem *e, size_t i, bool zero_copies,
                     int64_t *out, bool *open, bool *copy) {
   if (e->known) {
     *out = e->value;
-    /* Constants 0 and -1 have a special meaning in a target, so a computed one is not replaced. */
-    return e->value > 0;
+    return e->value >= -1;
   }
   const surg_dim d = dim_of(e);
   *copy = zero_copies && i < surg_type_rank(x) && surg_dim_equal(&d, surg_type_dim(x, i));
@@ -64,11 +64,12 @@ static bool target(const surg_type *x, const surg_elem *e, size_t n, bool zero_c
                    int64_t *out) {
   size_t opens = 0;
   assert(n > 0 && n <= 64);
-  bool rest_full = true;
+  bool rest_full = true; /* and no -1 is in the original */
   for (size_t i = 0; i < n; i++) {
     bool open = false, copy = false;
     if (!element(x, &e[i], i, zero_copies, &out[i], &open, &copy)) return false;
     opens += open;
+    if (e[i].known) rest_full = rest_full && e[i].value > 0;
     if (copy) rest_full = rest_full && at_least_one(*surg_type_dim(x, i));
   }
   return opens == 0 || (opens == 1 && rest_full);

@@ -209,6 +209,15 @@ static void fill_target(drawer *w, int64_t *out, uint64_t n) {
   }
 }
 
+/* Targets of the Reshapes of a channel shuffle of two groups. */
+static void fill_groups(drawer *w, int64_t *out, uint64_t n) {
+  const int64_t batch = draw_letter(w, 'A'), channels = draw_letter(w, 'C');
+  const int64_t height = draw_letter(w, 'H'), width = draw_letter(w, 'W');
+  const int64_t grouped[] = {batch * channels, 2, height * width};
+  const int64_t restored[] = {2, batch, channels, height, width};
+  for (uint64_t i = 0; i < n && i < 5; i++) out[i] = n == 3 ? grouped[i] : restored[i];
+}
+
 static void fill_parts(drawer *w, int64_t *out, uint64_t n) {
   int64_t left = draw_letter(w, 'X');
   for (uint64_t i = 0; i < n; i++) {
@@ -305,6 +314,10 @@ void draw_fill(drawer *w, item *it, const char *word) {
   }
   if (!strcmp(word, "parts")) {
     fill_parts(w, out, it->count);
+    return;
+  }
+  if (!strcmp(word, "groups")) {
+    fill_groups(w, out, it->count);
     return;
   }
   if (!strcmp(word, "target")) {

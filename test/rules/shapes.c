@@ -370,6 +370,9 @@ static const shape_row rows[] = {
     {"qdq-to-qlinear-matmul.e", "B,C; -=pos; -", ""},
     {"qdq-to-qlinear-matmul.y", "-; -=pos; -", ""},
     /* softmax (q * k^T) * v, by heads. */
+    {"shuffle-gather.r", "A,2C,H,W; 3=groups", ""},
+    {"shuffle-gather.q", "2,1,1; 5=groups", ""},
+    {"shuffle-gather.y", "2,A,C,H,W; -=below2", ""},
     {"attention-of-matmul.kt", "A,B,S,M", ""},
     {"attention-of-matmul.s", "A,B,K,M; A,B,M,S", ""},
     {"attention-of-matmul.p", "A,B,K,S", "axis=-1|3"},
