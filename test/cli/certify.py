@@ -213,6 +213,19 @@ class Certify(Case):
         self.bad(2, 'in.onnxtxt` is text: ', '--certificate', 'c', 'in.onnxtxt', 'out.onnx')
         self.bad(2, 'out.onnxtxt` is text: ', '--certificate', 'c', 'in.onnx', 'out.onnxtxt')
 
+    def test_targets(self):
+        """A constant target of Reshape in place of a computed one."""
+        from shapes import symbol
+        from steps import means
+        n, m = symbol('n'), symbol('m')
+        for was, now, dims, zero, fine in (
+                ([n, -1, 4], [0, -1, 4], (n, 8), 0, True), ([n, -1, 4], [0, -1, 4], (m, 8), 0, False),
+                ([n, -1, 4], [0, -1, 4], (n, 8), 1, False), ([n, 4], [-1, 4], (), 0, True),
+                ([n, 0], [-1, 0], (n, m), 0, False), ([n, -1], [-1, -1], (m,), 0, False),
+                ([n, m], [0, -1], (n, m), 0, False), ([n, m], [0, 0], (n, m), 0, True),
+                ([n, 4], [0, 5], (n, 4), 0, False), ([4, n], [4, 0], (n,), 0, False)):
+            self.assertEqual(means(was, now, dims, zero), fine, (was, now, dims))
+
     def test_size(self):
         """The checker stays small enough to be read: lines that are not blank."""
         lines = [l for p in (ROOT / 'tools/certify').glob('*.py')

@@ -10,6 +10,7 @@ from folds import Array, array_of, evaluate
 from proto import FLOAT, FLOATS, INT, INTS, STRING
 
 SMALL = 64  # elements of a value that are followed
+RANKED = 'Slice Transpose Unsqueeze Squeeze Split Resize Tile'.split()  # of input 0 the rank is needed
 SAME = '''Relu LeakyRelu PRelu Sigmoid Tanh Elu Selu Celu HardSigmoid HardSwish Softplus Softsign Exp
 Log Sqrt Reciprocal Abs Neg Sign Floor Ceil Round Erf Sin Cos Tan Asin Acos Atan Sinh Cosh Asinh Acosh
 Atanh Softmax LogSoftmax Hardmax Clip Identity Dropout InstanceNormalization LRN
@@ -231,6 +232,8 @@ class Facts:
         if op == 'Constant':
             t = self.s.is_const(v)
             return self.constant(t) if t is not None else None
+        if op in RANKED and ins[0].dims is None:
+            return Fact(ins[0].dtype)
         handler = getattr(self, 'op_' + op, None)
         if handler:
             f = handler(n, ins, out, v)
@@ -367,8 +370,6 @@ class Facts:
 
     def op_Slice(self, n, ins, out, v):
         x = ins[0]
-        if x.dims is None:
-            return Fact(x.dtype)
         dims = list(x.dims)
         if len(ins) > 1:
             starts, ends = ins[1].elems, ins[2].elems
@@ -426,8 +427,6 @@ class Facts:
 
     def op_Transpose(self, n, ins, out, v):
         x = ins[0]
-        if x.dims is None:
-            return Fact(x.dtype)
         perm = self.attr(n, 'perm', list(range(len(x.dims)))[::-1])
         if perm is None or sorted(perm) != list(range(len(x.dims))):
             return Fact(x.dtype)
@@ -435,8 +434,6 @@ class Facts:
 
     def op_Unsqueeze(self, n, ins, out, v):
         x = ins[0]
-        if x.dims is None:
-            return Fact(x.dtype)
         a = self.attr(n, 'axes')
         if a is None and len(ins) > 1:
             a = ins[1].elems
@@ -451,14 +448,10 @@ class Facts:
 
     def op_Squeeze(self, n, ins, out, v):
         x = ins[0]
-        if x.dims is None:
-            return Fact(x.dtype)
         a = self.axes(n, ins, len(x.dims))
-        if a is None:
+        if a is None or not a and not all(isinstance(d, int) for d in x.dims):
             return Fact(x.dtype)
         if not a:
-            if not all(isinstance(d, int) for d in x.dims):
-                return Fact(x.dtype)
             a = [k for k, d in enumerate(x.dims) if d == 1]
         return Fact(x.dtype, tuple(d for k, d in enumerate(x.dims) if k not in a))
 
@@ -482,8 +475,6 @@ class Facts:
 
     def op_Tile(self, n, ins, out, v):
         x, r = ins[0], ins[1].elems
-        if x.dims is None:
-            return Fact(x.dtype)
         if r is None or len(r) != len(x.dims):
             return Fact(x.dtype, tuple(self.fresh(v, k) for k in range(len(x.dims))))
         return Fact(x.dtype, tuple(self.fresh(v, k) if i is None else mul(d, i)
@@ -509,15 +500,11 @@ class Facts:
 
     def op_Split(self, n, ins, out, v):
         x = ins[0]
-        if x.dims is None:
-            return Fact(x.dtype)
         axis = self.attr(n, 'axis', 0)
         axis += len(x.dims) if axis < 0 else 0
         sizes = self.attr(n, 'split')
         if sizes is None and len(n.ins) > 1 and n.ins[1]:
-            sizes = ins[1].elems
-            if sizes is None:
-                sizes = [None] * len(n.outs)
+            sizes = ins[1].elems or [None] * len(n.outs)
         if sizes is None:
             d, parts = x.dims[axis], len(n.outs)
             if isinstance(d, int):
@@ -656,8 +643,6 @@ class Facts:
 
     def op_Resize(self, n, ins, out, v):
         x = ins[0]
-        if x.dims is None:
-            return Fact(x.dtype)
         sizes = ins[3].elems if len(ins) > 3 and n.ins[3] else None
         if sizes and len(sizes) == len(x.dims) and 'axes' not in n.attrs and \
                 'keep_aspect_ratio_policy' not in n.attrs and \
