@@ -44,6 +44,7 @@ typedef struct surg__layout {
   SURG_VEC(surg__part) files;
   surg__slot_table by_tensor, by_bytes;
   SURG_VEC(char *) made;       /* paths of files that were published and may have to be removed */
+  bool published;              /* a file was */
   uint64_t equal, equal_bytes; /* tensors that are stored with another one, and their bytes */
   uint64_t kept;               /* files that existed with these bytes */
 } surg__layout;

@@ -36,9 +36,11 @@ surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path, bo
     surg__free(l->ctx, path);
     return surg__oom(l->ctx, l->where);
   }
-  const surg_status r = taken ? surg__draft_publish_new(l->ctx, d, path, l->where, taken)
-                              : surg__draft_publish(l->ctx, d, path, l->where);
-  if (r == SURG_OK && !(taken && *taken))
+  /* A file without the mark may be in use by another model at once, and is not removed. */
+  const bool marked = surg__os_provisional(d->fd) == 0;
+  const surg_status r = surg__draft_publish_new(l->ctx, d, path, l->where, taken);
+  if (r == SURG_OK && !*taken) l->published = true;
+  if (r == SURG_OK && !*taken && marked)
     l->made.items[l->made.count++] = path;
   else
     surg__free(l->ctx, path);
@@ -98,7 +100,11 @@ surg_status surg__layout_write(surg__layout *l, const char *dir, bool no_fsync, 
 }
 
 void surg__layout_keep(surg__layout *l) {
-  while (l->made.count) surg__free(l->ctx, l->made.items[--l->made.count]);
+  while (l->made.count) {
+    char *made = l->made.items[--l->made.count];
+    surg__os_confirm(made); /* a file that keeps the mark is only not shared with other models */
+    surg__free(l->ctx, made);
+  }
 }
 
 void surg__layout_remove(surg__layout *l) {

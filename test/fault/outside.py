@@ -56,7 +56,7 @@ def expect_whole(folder):
     """One of the two models stands there, with its own weights."""
     try:
         expect(kill.read_version(folder) in (1, 2), "another version")
-    except ValueError as e:
+    except (ValueError, OSError) as e:
         raise Failed(f"no whole model: {e}")
 
 
@@ -85,27 +85,97 @@ def two_writers_of_data(tool, folder, count):
         left(folder, *[n for n in os.listdir(folder) if n.startswith("w")])  # a name not taken
 
 
-def delayed(tool, folder, version, call):
-    """Starts a writer whose call number `call` of linkat, which names a file, comes later."""
-    slow = ["strace", "-f", "-o", "/dev/null", "-e", "trace=linkat",
-            "-e", f"inject=linkat:delay_enter=400000:when={call}"]
-    return subprocess.Popen([*slow, tool, "--external-data", "w.data", f"{version}.onnx", "out.onnx"],
-                            cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+LATER, LAST = "delay_enter=800000", "delay_enter=2000000"
+WITH_DATA = ["--external-data", "w.data"]
+# A folder that knows neither unnamed files nor hard links.
+NO_LINKS = ["access:error=ENOENT", "faccessat,faccessat2:error=ENOENT", "link:error=EPERM"]
 
 
+def traced(tool, folder, args, *injections):
+    """Starts a writer some of whose system calls are delayed or fail."""
+    calls = ",".join(i.split(":")[0] for i in injections)
+    slow = ["strace", "-f", "-o", "/dev/null", "-e", "trace=" + calls]
+    for injection in injections:
+        slow += ["-e", "inject=" + injection]
+    return subprocess.Popen([*slow, tool, *args], cwd=folder, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE)
+
+
+def both_end(*processes):
+    for process in processes:
+        code, error = end(process)
+        expect(code == 0, f"exit {code}: {error}")
+
+
+def traceable(scene):
+    """A scene that needs strace."""
+    def run(tool, folder, count):
+        if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"]).returncode:
+            return "; skipped: strace is missing, or may not trace"
+        return scene(tool, folder, count)
+    run.__name__ = scene.__name__
+    return run
+
+
+@traceable
 def one_name(tool, folder, count):
     """The second writer chooses the name of its data file before the first takes that name, and takes
     it before the first model is there."""
-    if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"]).returncode:
-        return "; skipped: strace is missing, or may not trace"
     inputs(folder)
-    second = delayed(tool, folder, 2, 1)
-    time.sleep(0.2)
-    first = delayed(tool, folder, 1, 2)
-    for process in (first, second):
-        code, error = end(process)
-        expect(code == 0, f"exit {code}: {error}")
+    second = traced(tool, folder, [*WITH_DATA, "2.onnx", "out.onnx"], f"linkat:{LATER}:when=1")
+    time.sleep(0.4)
+    first = traced(tool, folder, [*WITH_DATA, "1.onnx", "out.onnx"], f"linkat:{LAST}:when=2")
+    both_end(first, second)
     expect_whole(folder)
+
+
+@traceable
+def one_copy(tool, folder, count):
+    """Data files of one name are copied along from two folders. The second writer plans before the
+    first takes the name, and writes its model before the first does."""
+    inputs(folder)
+    for version in (1, 2):
+        os.mkdir(os.path.join(folder, f"from{version}"))
+        subprocess.run([tool, *WITH_DATA, f"{version}.onnx", f"from{version}/in.onnx"], cwd=folder,
+                       check=True)
+    second = traced(tool, folder, ["from2/in.onnx", "out.onnx"], f"linkat:{LATER}:when=1")
+    time.sleep(0.4)
+    first = traced(tool, folder, ["from1/in.onnx", "out.onnx"], f"linkat:{LAST}:when=2")
+    both_end(first, second)
+    expect_whole(folder)
+
+
+@traceable
+def removed_data(tool, folder, count):
+    """A writer fails after its data file has a name, and removes it. Another one, with equal weights,
+    met that file before."""
+    inputs(folder)
+    failing = traced(tool, folder, [*WITH_DATA, "1.onnx", "out.onnx"],
+                     f"linkat:error=EIO:{LAST}:when=2")
+    until = time.monotonic() + 30
+    while "w.data" not in os.listdir(folder) and time.monotonic() < until:
+        time.sleep(0.01)
+    both_end(start(tool, [*WITH_DATA, "1.onnx", "out.onnx"], folder))
+    code, error = end(failing)
+    expect(code == 3, f"exit {code}: {error}")
+    expect_whole(folder)
+    for _ in range(2):  # a run that succeeds confirms its data: the next one uses it
+        both_end(start(tool, [*WITH_DATA, "1.onnx", "out.onnx"], folder))
+    left(folder, "w-1.data")
+
+
+@traceable
+def no_hard_links(tool, folder, count):
+    """As one_name, in a folder without unnamed files and hard links."""
+    inputs(folder)
+    second = traced(tool, folder, [*WITH_DATA, "2.onnx", "out.onnx"], *NO_LINKS,
+                    f"rename:{LATER}:when=1")
+    time.sleep(0.4)
+    first = traced(tool, folder, [*WITH_DATA, "1.onnx", "out.onnx"], *NO_LINKS,
+                   f"rename:{LAST}:when=2")
+    both_end(first, second)
+    expect_whole(folder)
+    left(folder, "w-1.data")
 
 
 def cut(tool, folder, count):
@@ -209,8 +279,8 @@ def closed_pipes(tool, folder, count):
     expect(process.returncode == 3, f"standard error closed: exit {process.returncode}")
 
 
-SCENES = [two_writers, two_writers_of_data, one_name, cut, signals, full_disk, read_only,
-          closed_pipes]
+SCENES = [two_writers, two_writers_of_data, one_name, one_copy, removed_data, no_hard_links, cut,
+          signals, full_disk, read_only, closed_pipes]
 
 
 def main():

@@ -135,7 +135,8 @@ static int fill_stat(int r, const struct stat *st, surg__stat *out) {
                       .directory = S_ISDIR(st->st_mode),
                       .fifo = S_ISFIFO(st->st_mode),
                       .device = S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode),
-                      .block = S_ISBLK(st->st_mode)};
+                      .block = S_ISBLK(st->st_mode),
+                      .provisional = st->st_mtime == SURG_OS_PROVISIONAL};
   return 0;
 }
 

@@ -11,10 +11,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* The time of modification of a provisional file: an even second in March 1980, which no tool is
+ * known to write and which FAT can store. */
+#define SURG_OS_PROVISIONAL 321012368
+
 typedef struct surg__stat {
   uint64_t size, dev, ino, nlink;
   uint32_t mode;
   bool regular, directory, fifo, device, block; /* block: a device that is a disk */
+  bool provisional; /* marked by surg__os_provisional, and not confirmed */
 } surg__stat;
 
 int surg__os_open_read(int dirfd, const char *path, int *fd); /* dirfd -1: the working folder */
@@ -47,10 +52,13 @@ int surg__os_temp_in(const char *dir, int *fd, char **name);
 /* Gives the file its final path atomically, replacing an existing file. On failure the temporary
  * file is removed and the existing file is unchanged. Frees name. */
 int surg__os_publish(int fd, char *name, const char *path);
-/* The same where no file has the path; else EEXIST, and fd and name can be published elsewhere. The
- * kernel decides between processes that want one path, except in a folder that knows no hard links,
- * where two may both get it. */
+/* The same where no file has the path; else EEXIST, and fd and name can be published elsewhere. One
+ * of several processes that want one path gets it. */
 int surg__os_publish_new(int fd, char *name, const char *path);
+/* Marks a file that its writer may still remove: other processes must not rely on it. The mark is a
+ * time of modification, which every file system stores and which needs no lock. */
+int surg__os_provisional(int fd);
+int surg__os_confirm(const char *path); /* ends that */
 void surg__os_discard(int fd, char *name);        /* closes and unlinks */
 int surg__os_copy_mode(int fd, const char *like); /* copies the mode of the replaced file */
 int surg__os_unlink(const char *path);

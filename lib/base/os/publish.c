@@ -149,21 +149,38 @@ int surg__os_publish(int fd, char *name, const char *path) {
 
 /* Moves a named file to a path that no file has. */
 static int move_new(const char *name, const char *path) {
-  struct stat st;
   if (SURG_SYS_FAULTS()) return EIO;
   if (link(name, path) == 0) {
     unlink(name);
     return 0;
   }
-  const int err = errno;
+  int err = errno;
   if (err != EPERM && err != EOPNOTSUPP && err != ENOSYS && err != EMLINK) return err;
-  return lstat(path, &st) == 0 ? EEXIST : rename_to(name, path);
+  /* No hard links here: an empty file claims the path, so that nobody else gets it. */
+  const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return errno;
+  close(fd);
+  err = rename_to(name, path);
+  if (err) unlink(path);
+  return err;
 }
 
 int surg__os_publish_new(int fd, char *name, const char *path) {
   surg__os_deadline_commit();
   const int err = name ? move_new(name, path) : link_fd(fd, path);
   return err == EEXIST ? err : finish(fd, name, err);
+}
+
+int surg__os_provisional(int fd) {
+  SURG_SYS_FAULT(EIO);
+  const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = SURG_OS_PROVISIONAL}};
+  return futimens(fd, times) == 0 ? 0 : errno;
+}
+
+int surg__os_confirm(const char *path) {
+  SURG_SYS_FAULT(EIO);
+  const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_nsec = UTIME_NOW}};
+  return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
 }
 
 void surg__os_discard(int fd, char *name) {

@@ -231,6 +231,31 @@ int surg__os_open_write(const char *path, int *fd) {
 
 /* ---- facts of files ------------------------------------------------------------------------ */
 
+/* SURG_OS_PROVISIONAL in intervals of 100 ns since 1601. */
+#define PROVISIONAL ((SURG_OS_PROVISIONAL + 11644473600ull) * 10000000)
+
+static int set_written(HANDLE h, uint64_t time) {
+  const FILETIME t = {(DWORD)time, (DWORD)(time >> 32)};
+  return SetFileTime(h, NULL, NULL, &t) ? 0 : surg__os_last_errno();
+}
+
+int surg__os_provisional(int fd) {
+  SURG_SYS_FAULT(EIO);
+  return set_written(surg__os_handle(fd), PROVISIONAL);
+}
+
+int surg__os_confirm(const char *path) {
+  SURG_SYS_FAULT(EIO);
+  HANDLE h;
+  FILETIME now;
+  int err = surg__os_create(path, FILE_WRITE_ATTRIBUTES, OPEN_EXISTING, 0, &h);
+  if (err) return err;
+  GetSystemTimeAsFileTime(&now);
+  err = set_written(h, (uint64_t)now.dwHighDateTime << 32 | now.dwLowDateTime);
+  CloseHandle(h);
+  return err;
+}
+
 static int fill_stat(HANDLE h, surg__stat *out) {
   BY_HANDLE_FILE_INFORMATION i;
   const DWORD type = GetFileType(h);
@@ -244,6 +269,8 @@ static int fill_stat(HANDLE h, surg__stat *out) {
   out->nlink = i.nNumberOfLinks;
   out->directory = !link && i.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY;
   out->regular = !link && !out->directory;
+  out->provisional = ((uint64_t)i.ftLastWriteTime.dwHighDateTime << 32 |
+                      i.ftLastWriteTime.dwLowDateTime) == PROVISIONAL;
   return 0;
 }
 

@@ -184,9 +184,12 @@ static surg_status sync_folder(const batch *b) {
                      "written, but the folder cannot be synced: %s", strerror(e));
 }
 
-static surg_status copy_data(batch *b, const job *j, const surg__datafile *f) {
+/* Copies a data file under its own name. *moved: another process took the name for other bytes, so
+ * the tensors move to the new data file. */
+static surg_status copy_data(batch *b, job *j, const surg__datafile *f, bool *moved) {
   surg__rope rope;
   surg__draft d;
+  bool taken;
   char *path = surg__path_join(b->ctx, j->dir, f->location);
   if (!path) return surg__oom(b->ctx, j->path);
   surg__rope_init(&rope, b->ctx, NULL);
@@ -194,9 +197,14 @@ static surg_status copy_data(batch *b, const job *j, const surg__datafile *f) {
   surg_status r = rope.failed ? surg__oom(b->ctx, j->path)
                               : surg__draft_write(&rope, j->dir, path, NULL, b->o->no_fsync, &d);
   surg__rope_free(&rope);
-  if (r == SURG_OK) return surg__layout_publish(&b->layout, &d, path, NULL);
-  surg__free(b->ctx, path);
-  return r;
+  if (r != SURG_OK) {
+    surg__free(b->ctx, path);
+    return r;
+  }
+  r = surg__layout_publish(&b->layout, &d, path, &taken);
+  if (r != SURG_OK || !taken) return r;
+  surg__draft_drop(&d);
+  return surg__place_taken(&j->s, f, j->dir, moved);
 }
 
 /* Makes more weights move to data files; false: there are no more. */
@@ -294,11 +302,13 @@ static surg_status write_model(batch *b, job *j) {
 
 static surg_status write_all(batch *b) {
   surg_status r = build(b);
+  bool moved = false;
   for (size_t i = 0; i < b->n; i++)
     for (size_t k = 0; r == SURG_OK && k < b->jobs[i].copies.count; k++)
-      r = copy_data(b, &b->jobs[i], b->jobs[i].copies.items[k]);
+      r = copy_data(b, &b->jobs[i], b->jobs[i].copies.items[k], &moved);
+  if (r == SURG_OK && moved) r = build(b);
   if (r == SURG_OK) r = write_data(b);
-  if (r == SURG_OK && b->layout.made.count) r = sync_folder(b);
+  if (r == SURG_OK && b->layout.published) r = sync_folder(b);
   for (size_t i = 0; r == SURG_OK && i < b->n; i++) r = write_model(b, &b->jobs[i]);
   for (size_t i = 0; r == SURG_OK && i < b->n; i++) {
     job *j = &b->jobs[i];

@@ -165,13 +165,15 @@ static int compare(int a, int b, uint64_t size, uint8_t *buffer, bool *same) {
   return 0;
 }
 
-/* Whether the regular file at `path` has the bytes of `fd`; an unreadable file does not. */
+/* Whether the regular file at `path` has the bytes of `fd`, and stays; an unreadable one does not,
+ * nor one whose writer may still fail and remove it. */
 static int same_bytes(surg_context *ctx, const char *path, int fd, uint64_t size, bool *same) {
   surg__stat st;
   int other;
   *same = false;
   int e = surg__os_lstat(path, &st);
-  if (e != 0 || !st.regular || st.size != size) return e == ENOENT || e == ENOTDIR ? 0 : e;
+  if (e != 0 || !st.regular || st.provisional || st.size != size)
+    return e == ENOENT || e == ENOTDIR ? 0 : e;
   e = surg__os_open_read(-1, path, &other);
   if (e != 0) return e == EACCES || e == EPERM || e == ENOENT ? 0 : e;
   uint8_t *buffer = surg__alloc(ctx, COMPARE_PART * 2);
@@ -283,6 +285,17 @@ surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
   sort_unique(&s->gather);
   surg__vec_free(s->ctx, &v.files);
   return r;
+}
+
+surg_status surg__place_taken(surg__saver *s, const surg__datafile *f, const char *dir,
+                              bool *moved) {
+  fate what;
+  const surg_status r = decide(s, f, dir, &what);
+  if (r != SURG_OK || what == FATE_STAYS) return r;
+  if (!surg__vec_push(s->ctx, &s->gather, f)) return surg__oom(s->ctx, s->where);
+  sort_unique(&s->gather);
+  *moved = s->placing.active = true;
+  return SURG_OK;
 }
 
 surg_status surg__place_collect(surg__saver *s) {

@@ -193,9 +193,9 @@ surg_status surg__save_files(surg_model *const *models, const char *const *paths
                              surg_data_report *report);
 
 /* --- layout_write.c --- */
-/* Publishes a data file and records it; becomes the owner of `path`, allocated. `taken` (may be
- * NULL: an existing file is replaced) receives whether a file has the path; then the draft
- * stays. */
+/* Publishes a data file and records it, provisional until surg__layout_keep; becomes the owner of
+ * `path`, allocated. *taken: a file has the path, so the draft stays. No data file replaces another:
+ * the model of another process may refer to it. */
 typedef struct surg__draft surg__draft;
 surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path, bool *taken);
 
@@ -205,6 +205,10 @@ surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path, bo
  * under their own name; `copies` NULL: such files are gathered instead. */
 surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
                              surg__datafiles *copies);
+/* Decides again for file f, as its path in `dir` is taken meanwhile; *moved: its tensors move to a
+ * new data file. */
+surg_status surg__place_taken(surg__saver *s, const surg__datafile *f, const char *dir,
+                              bool *moved);
 /* Whether all data files of the model are reachable from folder `dir` unchanged. */
 bool surg__place_stays(const surg_model *m, const char *dir);
 bool surg__place_gathered(const surg__saver *s, const surg__datafile *f);
@@ -226,7 +230,8 @@ surg_status surg__draft_publish(surg_context *ctx, surg__draft *d, const char *p
 surg_status surg__draft_publish_new(surg_context *ctx, surg__draft *d, const char *path,
                                     const char *where, bool *taken);
 /* Chooses the name for a data file of `size` bytes: `want`, or a variant if another file has
- * that name. If a file of that name has the same bytes, it is reused and the draft is dropped.
+ * that name. If a file of that name has the same bytes and no other process may remove it, it is
+ * reused and the draft is dropped.
  * The caller frees *name and *path with surg__free. */
 surg_status surg__draft_name(surg_context *ctx, const char *where, const char *dir,
                              const char *want, surg__draft *d, uint64_t size, char **name,
