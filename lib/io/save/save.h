@@ -194,8 +194,8 @@ surg_status surg__save_files(surg_model *const *models, const char *const *paths
 
 /* --- layout_write.c --- */
 /* Publishes a data file and records it, provisional until surg__layout_keep; becomes the owner of
- * `path`, allocated. *taken: a file has the path, so the draft stays. No data file replaces another:
- * the model of another process may refer to it. */
+ * `path`, allocated. *taken: a file has the path, so the draft stays. No data file replaces
+ * another: the model of another process may refer to it. */
 typedef struct surg__draft surg__draft;
 surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path, bool *taken);
 
