@@ -104,7 +104,7 @@ const char *cli_text_of(const cli_text *t) {
 }
 
 void cli_text_cut(cli_text *t, size_t n) {
-  if (t->failed || n >= t->n) return;
+  if (n >= t->n) return; /* a text that failed is cut too: callers loop until it is short */
   t->n = n;
   t->p[n] = 0;
 }

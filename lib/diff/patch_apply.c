@@ -25,6 +25,7 @@ typedef struct applier {
 typedef struct draft {
   int fd;
   char *name, *path;
+  bool data, named; /* a data file; it has its name, and may have to be removed */
 } draft;
 
 static surg_status bad(const applier *p, const char *why) {
@@ -123,21 +124,32 @@ static surg_status write_part(applier *p, const json_t *part, int fd, const char
   return copy(p, &old, at, n, fd, path);
 }
 
+/* The bytes of a draft, for its digest. */
+typedef struct reading {
+  const applier *p;
+  const draft *d;
+} reading;
+
+/* A draft that is shorter than the patch states has other bytes; the digest tells. */
 static surg_status read_draft(const void *of, uint64_t at, void *out, size_t n) {
-  return surg__os_pread(*(const int *)of, out, n, at) ? SURG_EIO : SURG_OK;
+  const reading *r = of;
+  const int e = surg__os_pread(r->d->fd, out, n, at);
+  return e == ENODATA ? SURG_EINVALID : io(r->p, r->d->path, "read", e);
 }
 
 static surg_status check_draft(const applier *p, const json_t *file, const draft *d) {
   char digest[SURG__PATCH_DIGEST];
   const char *want = json_string_value(json_object_get(file, "digest"));
-  surg__bytes b = {.of = &d->fd, .read = read_draft};
+  const reading r = {p, d};
+  surg__bytes b = {.of = &r, .read = read_draft};
   if (!want || !number(json_object_get(file, "size"), &b.size))
     return bad(p, "the header of the patch is damaged");
-  if (surg__patch_digest(p->ctx, &b, digest) != SURG_OK || strcmp(digest, want) != 0)
-    return surg__error(p->ctx, SURG_EINVALID, d->path,
-                       "the result has another digest than the patch states: a data file of the "
-                       "model differs, or the patch is damaged");
-  return SURG_OK;
+  const surg_status s = surg__patch_digest(p->ctx, &b, digest);
+  if (s == SURG_OK && strcmp(digest, want) == 0) return SURG_OK;
+  if (s != SURG_OK && s != SURG_EINVALID) return s;
+  return surg__error(p->ctx, SURG_EINVALID, d->path,
+                     "the result has another digest than the patch states: a data file of the "
+                     "model differs, or the patch is damaged");
 }
 
 static surg_status write_file(applier *p, const json_t *file, draft *d) {
@@ -148,6 +160,40 @@ static surg_status write_file(applier *p, const json_t *file, draft *d) {
   return s == SURG_OK ? check_draft(p, file, d) : s;
 }
 
+static surg_status occupied(const applier *p, const char *path) {
+  return surg__error(p->ctx, SURG_EIO, path,
+                     "exists, and data files are not overwritten; write to another folder");
+}
+
+/* Compares an open file of equal size with the bytes of a file of the model. */
+static surg_status compare(const applier *p, const surg__bytes *old, int fd, const char *path,
+                           bool *same) {
+  uint8_t *bytes = surg__alloc(p->ctx, 2 * PIECE);
+  surg_status s = bytes ? SURG_OK : surg__oom(p->ctx, NULL);
+  *same = true;
+  for (uint64_t at = 0; s == SURG_OK && *same && at < old->size; at += PIECE) {
+    const size_t n = old->size - at < PIECE ? (size_t)(old->size - at) : PIECE;
+    s = old->read(old->of, at, bytes, n);
+    if (s == SURG_OK) s = io(p, path, "read", surg__os_pread(fd, bytes + PIECE, n, at));
+    *same = s == SURG_OK && memcmp(bytes, bytes + PIECE, n) == 0;
+  }
+  surg__free(p->ctx, bytes);
+  return s;
+}
+
+/* Accepts a file at the path of a data file if it has the bytes, and its writer may not remove it. */
+static surg_status accept_file(const applier *p, const surg__bytes *old, const char *path,
+                               const surg__stat *st) {
+  int fd;
+  bool same;
+  if (!st->regular || st->provisional || st->size != old->size) return occupied(p, path);
+  surg_status s = io(p, path, "read", surg__os_open_read(-1, path, &fd));
+  if (s != SURG_OK) return s;
+  s = compare(p, old, fd, path, &same);
+  surg__os_close(fd);
+  return s != SURG_OK || same ? s : occupied(p, path);
+}
+
 /* Copies a data file that does not change to the folder of the result, unless it is there. */
 static surg_status keep_file(applier *p, const char *name, draft *d) {
   surg__bytes old;
@@ -156,7 +202,8 @@ static surg_status keep_file(applier *p, const char *name, draft *d) {
     const surg__datafile *f = old.of;
     surg__stat st;
     if (strcmp(other, name) != 0) continue;
-    if (surg__os_stat(d->path, &st) == 0 && st.dev == f->dev && st.ino == f->ino) return SURG_OK;
+    if (surg__os_stat(d->path, &st) == 0)
+      return st.dev == f->dev && st.ino == f->ino ? SURG_OK : accept_file(p, &old, d->path, &st);
     const surg_status s = io(p, d->path, "write", surg__os_temp_in(p->dir, &d->fd, &d->name));
     return s == SURG_OK ? copy(p, &old, 0, old.size, d->fd, d->path) : s;
   }
@@ -172,15 +219,41 @@ static surg_status make_file(applier *p, const json_t *file, draft *d) {
   d->path =
       name ? surg__alloc(p->ctx, strlen(p->dir) + strlen(name) + 2) : surg__strdup(p->ctx, p->out);
   if (!d->path) return surg__oom(p->ctx, p->out);
+  d->data = name != NULL;
   if (name) snprintf(d->path, strlen(p->dir) + strlen(name) + 2, "%s/%s", p->dir, name);
   if (json_is_true(json_object_get(file, "kept"))) return keep_file(p, name ? name : "", d);
-  if (name && surg__os_stat(d->path, &st) == 0)
-    return surg__error(p->ctx, SURG_EIO, d->path,
-                       "exists, and data files are not overwritten; write to another folder");
+  if (name && surg__os_stat(d->path, &st) == 0) return occupied(p, d->path);
   return write_file(p, file, d);
 }
 
-/* Makes all files, then names them: data files first, the model last. */
+/* Names a draft. Data files replace nothing; after a failure those that have names are removed. */
+static surg_status name_draft(const applier *p, draft *d) {
+  int e = surg__os_fsync(d->fd);
+  if (e) return io(p, d->path, "write", e);
+  if (d->data) surg__os_provisional(d->fd);
+  e = d->data ? surg__os_publish_new(d->fd, d->name, d->path)
+              : surg__os_publish(d->fd, d->name, d->path);
+  if (e != EEXIST || !d->data) d->fd = -1; /* else the draft is still one */
+  d->named = !e && d->data;
+  return io(p, d->path, "write", e);
+}
+
+/* Names all drafts, data files first and the model last. */
+static surg_status name_all(const applier *p, draft *d, size_t n) {
+  surg_status s = SURG_OK;
+  for (size_t i = n; s == SURG_OK && i-- > 0;)
+    if (d[i].fd >= 0) s = name_draft(p, &d[i]);
+  for (size_t i = 0; i < n; i++) {
+    if (!d[i].named) continue;
+    if (s == SURG_OK)
+      surg__os_confirm(d[i].path);
+    else
+      surg__os_unlink(d[i].path);
+  }
+  return s;
+}
+
+/* Makes all files, then names them. */
 static surg_status make_all(applier *p) {
   const json_t *files = json_object_get(p->header, "files");
   const size_t n = json_array_size(files);
@@ -188,16 +261,11 @@ static surg_status make_all(applier *p) {
   surg_status s = !d ? surg__oom(p->ctx, p->out) : n ? SURG_OK : bad(p, "the patch has no files");
   for (size_t i = 0; d && i < n; i++) d[i].fd = -1;
   for (size_t i = 0; s == SURG_OK && i < n; i++) s = make_file(p, json_array_get(files, i), &d[i]);
-  for (size_t i = n; d && i-- > 0;) {
-    if (d[i].fd < 0) continue;
-    if (s != SURG_OK) {
-      surg__os_discard(d[i].fd, d[i].name);
-      continue;
-    }
-    surg__os_fsync(d[i].fd);
-    s = io(p, d[i].path, "write", surg__os_publish(d[i].fd, d[i].name, d[i].path));
+  if (s == SURG_OK) s = name_all(p, d, n);
+  for (size_t i = 0; d && i < n; i++) {
+    if (d[i].fd >= 0) surg__os_discard(d[i].fd, d[i].name);
+    surg__free(p->ctx, d[i].path);
   }
-  for (size_t i = 0; d && i < n; i++) surg__free(p->ctx, d[i].path);
   surg__free(p->ctx, d);
   return s;
 }

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 
+from more import add_more
+
 HEAD = '<ir_version: 8, opset_import: ["" : 17%s]>\n'
 
 
@@ -284,8 +286,9 @@ def add_engines(tool, make, add, given):
     add("probe", ["probe", "--import", importer + " {}", "--ops", "Sqrt", "-o", "{out}/asked.target"])
 
 
-def build_cases(tool, root):
-    """Models as files, and the commands that are run on them."""
+def build_cases(tool, root, plugin=None):
+    """Models as files, and the commands that are run on them. `plugin`: a shared object of
+    examples/plugin/forward.c."""
     cases = []
     given = os.path.join(root, "in")
     os.mkdir(given)
@@ -353,6 +356,7 @@ def build_cases(tool, root):
     add_surgery(make, add)
     add_engines(tool, make, add, given)
     add("findings", ["--pass", "fold,prune", make("wrong", wrong()), "{out}/out.onnx"], ok=1)
+    add_more(tool, make, add, given, plain, plugin)
     return cases
 
 

@@ -72,6 +72,8 @@ static bool test(void *user, surg_model *m) {
   const bool first = !r->tested;
   int code;
   surg_status s = surg_model_save(m, r->candidate, &save);
+  if (s != SURG_OK && first && surg_context_error(r->ctx))
+    cli_error_line(surg_context_error(r->ctx));
   if (s == SURG_OK) s = surg_command_run(r->command, r->candidate, &code);
   if (s != SURG_OK) {
     if (first) r->failed = cli_exit_code(s);

@@ -60,6 +60,7 @@ typedef struct splitting {
   size_t *n_values;
   surg_model **parts;
   char **paths;
+  bool *existed; /* a file was at the path before */
   size_t n;
 } splitting;
 
@@ -172,11 +173,13 @@ static char *name_part(const char *stem, size_t k) {
 static int name_files(splitting *j, const char *in) {
   char *stem = stem_of(j, in);
   j->paths = calloc(j->n + 1, sizeof *j->paths);
-  int code = stem && j->paths ? cli_check_folder(stem) : cli_no_memory();
+  j->existed = calloc(j->n + 1, sizeof *j->existed);
+  int code = stem && j->paths && j->existed ? cli_check_folder(stem) : cli_no_memory();
   for (size_t k = 0; code == EXIT_DONE && k <= j->n; k++) {
     j->paths[k] = name_part(stem, k);
     if (!j->paths[k]) code = cli_no_memory();
-    if (code != EXIT_DONE || j->overwrite || !surg__os_exists(j->paths[k])) continue;
+    if (code == EXIT_DONE) j->existed[k] = surg__os_exists(j->paths[k]);
+    if (code != EXIT_DONE || j->overwrite || !j->existed[k]) continue;
     cli_error(j->paths[k], "exists; give --overwrite or another --output");
     code = EXIT_IO;
   }
@@ -204,6 +207,13 @@ static surg_status write_manifest(splitting *j, surg_context *ctx, char **text) 
   free(files);
   if (s == SURG_OK) s = surg_file_write(ctx, j->paths[0], *text, strlen(*text));
   return s;
+}
+
+/* After a failure: parts without their manifest would only be in the way of the next run. Those
+ * that replaced others stay. */
+static void remove_parts(const splitting *j) {
+  for (size_t k = 0; k <= j->n; k++)
+    if (!j->existed[k]) surg__os_unlink(j->paths[k]);
 }
 
 /* --- the report --- */
@@ -271,6 +281,7 @@ static int run(splitting *j, surg_context *ctx, const char *in) {
   if (code == EXIT_DONE) {
     s = write_parts(j);
     if (s == SURG_OK) s = write_manifest(j, ctx, &text);
+    if (s != SURG_OK) remove_parts(j);
     code = cli_exit_code(s);
   }
   if (s != SURG_OK && !surg_context_error(ctx))
@@ -288,6 +299,7 @@ static void finish(splitting *j) {
   free(j->cuts);
   free(j->n_values);
   free(j->paths);
+  free(j->existed);
   free(j->parts);
   free(j->at.items);
 }
