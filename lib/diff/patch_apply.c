@@ -181,7 +181,7 @@ static surg_status compare(const applier *p, const surg__bytes *old, int fd, con
   return s;
 }
 
-/* Accepts a file at the path of a data file if it has the bytes, and its writer may not remove it. */
+/* Accepts a file at the path of a data file if it has the bytes and its writer cannot remove it. */
 static surg_status accept_file(const applier *p, const surg__bytes *old, const char *path,
                                const surg__stat *st) {
   int fd;
