@@ -45,12 +45,13 @@ bool surg__child_set(surg__child *out, const char *const *words, size_t n) {
   size_t bytes = 0;
   for (size_t i = 0; i < n; i++) bytes += strlen(words[i]) + 1;
   out->words = calloc(n + 1, sizeof *out->words);
-  char *to = out->words ? malloc(bytes ? bytes : 1) : NULL;
-  for (size_t i = 0; i < n && to; i++) {
+  char *to = out->words && n ? malloc(bytes) : NULL;
+  const bool done = out->words && (to || !n);
+  for (size_t i = 0; i < n && done; i++) {
     out->words[i] = to;
     to = stpcpy(to, words[i]) + 1;
   }
-  if (to) return true;
+  if (done) return true;
   surg__child_free(out);
   return false;
 }

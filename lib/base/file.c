@@ -12,7 +12,7 @@ surg_status surg__read_text(surg_context *ctx, const char *path, size_t most, ch
                             size_t *n) {
   FILE *f = surg__os_fopen(path, "r");
   *text = f ? malloc(most + 2) : NULL;
-  int bad = f ? *text ? 0 : ENOMEM : errno;
+  int bad = f ? *text ? 0 : ENOMEM : errno ? errno : EIO;
   *n = *text ? fread(*text, 1, most + 1, f) : 0;
   if (*text && ferror(f)) bad = errno ? errno : EIO;
   if (f) fclose(f);

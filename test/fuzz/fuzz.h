@@ -36,6 +36,20 @@ static inline surg_context *fuzz_context(void) {
   return ctx;
 }
 
+/* One context for many runs, for targets that do not change it: to make one costs more than most
+ * runs. */
+static inline surg_context *fuzz_shared_context(void) {
+  enum { RUNS = 256 };
+  static surg_context *ctx;
+  static unsigned runs;
+  if (runs++ % RUNS == 0) {
+    surg_context_free(ctx);
+    ctx = fuzz_context();
+  }
+  surg_context_clear_error(ctx);
+  return ctx;
+}
+
 /* A model from its text, or from a file; NULL: it does not load. */
 static inline surg_model *fuzz_model(surg_context *ctx, const void *data, size_t n) {
   const surg_load_options options = {.size = sizeof options, .no_external = true};
@@ -62,15 +76,20 @@ static inline void fuzz_saved(surg_context *ctx, surg_model *m) {
   surg_context_free_bytes(ctx, bytes);
 }
 
-/* Runs a pipeline on a model and frees it. A failure is one that has a reason. */
+/* Runs a pipeline on a model and frees it. A failure is one that has a reason. The number of outputs
+ * does not change. */
 static inline void fuzz_run(surg_context *ctx, surg_model *m, const char *pipeline) {
+  const size_t outputs = surg_graph_output_count(surg_model_graph(m));
   surg__pipeline *p = NULL;
   const surg__run_options run = {.verify_each = true, .has_allow = true, .allow = SURG_LOSSY};
   require(surg__pipeline_parse(ctx, pipeline, "fuzz", &p) == SURG_OK);
   const surg_status s = surg__run(&m, p, &run, NULL);
   require(s != SURG_EINTERNAL && s != SURG_EERASED);
   require(s == SURG_OK || surg_context_error(ctx));
-  if (s == SURG_OK) fuzz_saved(ctx, m);
+  if (s == SURG_OK) {
+    require(surg_graph_output_count(surg_model_graph(m)) == outputs);
+    fuzz_saved(ctx, m);
+  }
   surg_model_free(m);
   surg__pipeline_free(p);
   surg_context_clear_error(ctx);

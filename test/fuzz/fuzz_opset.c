@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 2) return 0;
-  surg_context *ctx = fuzz_context();
+  surg_context *ctx = fuzz_shared_context();
   surg_model *m = fuzz_model(ctx, data, size);
   if (m) {
     char pipeline[32];
@@ -15,6 +15,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
              1 + (data[size - 1] + (unsigned)size) % OPSETS);
     fuzz_run(ctx, m, pipeline);
   }
-  surg_context_free(ctx);
   return 0;
 }
