@@ -86,6 +86,11 @@ surg_status surg__oom(surg_context *ctx, const char *where) {
   return surg__error(ctx, SURG_ENOMEM, where, "out of memory");
 }
 
+surg_status surg__oom_reported(surg_context *ctx, surg_status s, const char *where) {
+  const bool memory = s == SURG_ENOMEM || (s == SURG_ELIMIT && ctx->alloc_status == SURG_ELIMIT);
+  return memory && ctx->error_status != s ? surg__oom(ctx, where) : s;
+}
+
 surg__hush surg__hush_begin(surg_context *ctx) {
   const surg__hush h = {ctx->config.diag, ctx->error, ctx->error_status, ctx->warnings};
   ctx->config.diag = NULL;

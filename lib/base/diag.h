@@ -18,6 +18,8 @@ void surg__diag_again(surg_context *ctx, surg_severity severity, surg_status sta
                       const char *line);
 /* Reports the failure of the last allocation (no memory, or a limit); returns its status. */
 surg_status surg__oom(surg_context *ctx, const char *where);
+/* Returns s. If that is a lack of memory which was not reported yet, reports it. */
+surg_status surg__oom_reported(surg_context *ctx, surg_status s, const char *where);
 
 /* `"name"` quoted, escaped and cut, in one of the rotating buffers of the context: for a %s
  * argument of the functions above, at most 8 per call. */

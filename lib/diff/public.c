@@ -13,13 +13,21 @@ static uint64_t outside(const surg__dside *s) {
   return sum;
 }
 
+/* Reading weights may fail a model; nothing more can be asked of it then. */
+static void see_models(surg_diff *d) {
+  for (int k = 0; k < 2 && d->status == SURG_OK; k++) d->status = surg_model_status(d->side[k].m);
+}
+
 static void chart(surg_diff *d, surg_model *a, surg_model *b) {
   surg_model *const m[2] = {a, b};
   uint64_t sum = 0;
   for (int k = 0; k < 2 && d->status == SURG_OK; k++) surg__diff_chart(d, k, m[k]);
   d->whole = !d->no_weights && surg__add_u64(outside(&d->side[0]), outside(&d->side[1]), &sum) &&
              sum <= d->room;
-  for (int k = 0; k < 2; k++) surg__diff_digest_constants(d, k);
+  for (int k = 0; k < 2 && d->status == SURG_OK; k++) {
+    surg__diff_digest_constants(d, k);
+    see_models(d);
+  }
 }
 
 static void pair_graphs(surg_diff *d) {
@@ -80,7 +88,9 @@ surg_status surg_diff_new(surg_model *a, surg_model *b, const surg_diff_options 
     for (int k = 0; k < 2; k++) surg__diff_digest_captures(d, k);
     pair_graphs(d);
   }
+  see_models(d);
   if (d->status == SURG_OK) compare(d);
+  see_models(d);
   const surg_status s = d->status;
   if (s == SURG_OK)
     *out = d;

@@ -296,7 +296,7 @@ surg_status surg_manifest_merge(surg_manifest *x, surg_model **out) {
     *out = m;
   else
     surg_model_free(m);
-  return s;
+  return surg__oom_reported(x->ctx, s, NULL);
 }
 
 surg_status surg_engine_chain(surg_engine *e, surg_manifest *x, surg_model *whole) {

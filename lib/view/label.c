@@ -77,7 +77,7 @@ static const char *constant_text(surg__view *v, const surg_value *value) {
   surg__buf b;
   surg__buf_init(&b, v->ctx);
   const surg_tensor *t = surg_value_constant(value);
-  if (t && put_elements(&b, t)) return surg__view_text(v, &b);
+  if (t && (put_elements(&b, t) || b.failed)) return surg__view_text(v, &b);
   surg__buf_free(&b);
   if (!t) return surg__view_type(v, value, LINE_COLUMNS - FORMAL_COLUMNS / 2);
   surg__buf_init(&b, v->ctx);

@@ -173,16 +173,20 @@ static void put_facts(surg__page *p) {
     surg__buf_escape(&text, domain, strlen(domain), 0);
     surg__buf_printf(&text, " %lld", (long long)surg_model_import_version(m, i));
   }
+  if (text.failed) p->b->failed = true;
   put_fact(p, n++, "format", text.failed ? "" : text.p);
   surg__buf_free(&text);
   const char *producer = surg_model_text(m, SURG_MODEL_PRODUCER);
   if (producer && *producer) {
     surg__buf_init(&text, p->v->ctx);
     surg__buf_printf(&text, "%s %s", producer, surg_model_text(m, SURG_MODEL_PRODUCER_VERSION));
+    if (text.failed) p->b->failed = true;
     put_fact(p, n++, "producer", text.failed ? "" : text.p);
     surg__buf_free(&text);
   }
-  if (surg_stats_new(m, &stats) == SURG_OK && surg_stats_get(stats, &sum) == SURG_OK) {
+  const surg_status counted = surg_stats_new(m, &stats);
+  if (counted == SURG_ENOMEM || counted == SURG_ELIMIT) p->b->failed = true;
+  if (counted == SURG_OK && surg_stats_get(stats, &sum) == SURG_OK) {
     char number[64];
     snprintf(number, sizeof number, "%zu", sum.nodes);
     put_fact(p, n++, "nodes", number);

@@ -61,7 +61,8 @@ static surg_status draw_all(surg__view *views, size_t n, surg_diff **diff, surg_
   }
   if (s != SURG_OK) return s;
   write(views, n, b);
-  for (size_t i = 0; i < n && s == SURG_OK; i++) s = views[i].status;
+  for (size_t i = 0; i < n && s == SURG_OK; i++)
+    s = views[i].status != SURG_OK ? views[i].status : surg_model_status(views[i].m);
   return s;
 }
 
@@ -97,7 +98,5 @@ surg_status surg_view(surg_model *model, const surg_view_options *options, char 
   }
   surg_diff_free(diff);
   surg__os_locale_end(&plain);
-  const bool memory = s == SURG_ENOMEM || s == SURG_ELIMIT;
-  /* A comparison or a target may have reported it. */
-  return memory && surg_context_error_status(ctx) != s ? surg__oom(ctx, surg_model_path(model)) : s;
+  return surg__oom_reported(ctx, s, surg_model_path(model));
 }

@@ -52,7 +52,8 @@ const char *surg__view_cut(surg__view *v, const char *text, size_t columns) {
   surg__buf_puts(&cut, p);
   if (b.failed) cut.failed = true;
   surg__buf_free(&b);
-  return surg__view_text(v, &cut);
+  const char *shown = surg__view_text(v, &cut);
+  return shown ? shown : ""; /* v->status is set */
 }
 
 /* The inferred type, or the declared one where it says more. */
@@ -154,7 +155,10 @@ void surg__view_attr(surg__view *v, surg__buf *b, const surg_attr *a) {
       put_tensor(b, surg_attr_tensor(a, 0));
       return;
     case SURG_ATTR_TYPE_PROTO:
-      if (surg_type_text(v->ctx, surg_attr_type(a, 0), &text) == SURG_OK) surg__buf_puts(b, text);
+      if (surg_type_text(v->ctx, surg_attr_type(a, 0), &text) == SURG_OK)
+        surg__buf_puts(b, text);
+      else
+        b->failed = true;
       surg_context_free_bytes(v->ctx, text);
       return;
     default:

@@ -38,19 +38,20 @@ static surg_status bad_entry(const surg__storage *f, const char *name, const cha
   return surg__error(f->ctx, SURG_EINVALID, f->path, "tensor %s: %s", surg__q(f->ctx, name), why);
 }
 
-static bool read_dims(surg__storage *f, const json_t *list, surg__stored *e) {
+/* SURG_EINVALID is not reported. */
+static surg_status read_dims(surg__storage *f, const json_t *list, surg__stored *e) {
   const size_t n = json_array_size(list);
-  if (!json_is_array(list) || n > SURG_LIMIT_RANK) return false;
+  if (!json_is_array(list) || n > SURG_LIMIT_RANK) return SURG_EINVALID;
   int64_t *dims = surg__arena_array(&f->arena, n ? n : 1, sizeof *dims);
-  if (!dims) return false;
+  if (!dims) return surg__oom(f->ctx, f->path);
   for (size_t i = 0; i < n; i++) {
     const json_t *d = json_array_get(list, i);
-    if (!json_is_integer(d) || json_integer_value(d) < 0) return false;
+    if (!json_is_integer(d) || json_integer_value(d) < 0) return SURG_EINVALID;
     dims[i] = (int64_t)json_integer_value(d);
   }
   e->rank = (uint32_t)n;
   e->dims = dims;
-  return true;
+  return SURG_OK;
 }
 
 static surg_status read_entry(surg__storage *f, uint64_t start, const char *name, json_t *j) {
@@ -62,7 +63,9 @@ static surg_status read_entry(surg__storage *f, uint64_t start, const char *name
     if (strcmp(types[i].name, type) == 0) e.dtype = types[i].dtype;
   e.name = surg__arena_strn(&f->arena, name, strlen(name));
   if (!e.name) return surg__oom(f->ctx, f->path);
-  if (!type || !read_dims(f, json_object_get(j, "shape"), &e) || json_array_size(range) != 2 ||
+  const surg_status s = read_dims(f, json_object_get(j, "shape"), &e);
+  if (s != SURG_OK && s != SURG_EINVALID) return s;
+  if (!type || s != SURG_OK || json_array_size(range) != 2 ||
       !json_is_integer(json_array_get(range, 0)) || !json_is_integer(json_array_get(range, 1)))
     return bad_entry(f, name, "its entry is invalid");
   const json_int_t from = json_integer_value(json_array_get(range, 0));

@@ -149,7 +149,8 @@ static int search(finding *f, const char *path) {
   f->m = NULL;
   surg_context_clear_error(f->ctx);
   int code = cli_exit_code(cli_load_any(f->ctx, &f->common, path, &f->m));
-  if (f->m && surg_model_infer(f->m) == SURG_ENOMEM) code = EXIT_LIMIT;
+  if (f->m && surg_model_infer(f->m) == SURG_ENOMEM)
+    code = surg_context_error(f->ctx) ? EXIT_LIMIT : cli_no_memory();
   if (f->title && code == EXIT_DONE && !f->common.json) {
     cli_put(stdout, path);
     puts(":");

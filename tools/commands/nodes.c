@@ -80,7 +80,8 @@ int cmd_nodes(int argc, char **argv) {
   if (!ctx) return EXIT_LIMIT;
   surg_model *m = NULL;
   code = cli_exit_code(cli_load_any(ctx, &common, argv[optind], &m));
-  if (m && surg_model_infer(m) == SURG_ENOMEM) code = EXIT_LIMIT;
+  if (m && surg_model_infer(m) == SURG_ENOMEM)
+    code = surg_context_error(ctx) ? EXIT_LIMIT : cli_no_memory();
   if (m && code == EXIT_DONE) code = list(ctx, &common, m, argv + optind + 1, argc - optind - 1);
   surg_model_free(m);
   surg_context_free(ctx);

@@ -102,7 +102,8 @@ surg_status surg_context_load_rules(surg_context *ctx, const char *text, size_t 
   if (!surg__utf8_valid((const uint8_t *)text, n))
     return surg__error(ctx, SURG_EINVALID, name, "not UTF-8, or contains a NUL byte");
   surg__rules *r = surg__rules_of(ctx);
-  return r ? surg__rules_parse(r, text, n, name) : surg__alloc_status(ctx);
+  const surg_status s = r ? surg__rules_parse(r, text, n, name) : surg__alloc_status(ctx);
+  return surg__oom_reported(ctx, s, name);
 }
 
 size_t surg_context_rule_count(surg_context *ctx) {
