@@ -452,5 +452,6 @@ bool surg__judge_keeps_to(surg__judge *j) {
   if (j->f->says)
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_SAYS, NULL, "supported with a limit: %s",
                        j->f->says);
+  surg__judge_open_types(j);
   return true;
 }

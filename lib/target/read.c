@@ -650,6 +650,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);
   if (!strcmp(key, "ends")) return read_type_set(r, key, j, &t->ends);
   if (!strcmp(key, "weights")) return read_type_set(r, key, j, &t->weights);
+  if (!strcmp(key, "elements")) return read_type_set(r, key, j, &t->elements);
   if (!strcmp(key, "nesting")) return read_count(r, j, key, &t->nesting);
   if (!strcmp(key, "weight_rank")) return read_count(r, j, key, &t->weight_rank);
   if (!strcmp(key, "weight_values")) return read_within(r, j);

@@ -159,6 +159,7 @@ struct surg_target {
   int64_t nesting;     /* most messages one inside the other in a file; 0: not stated */
   int64_t weight_rank; /* highest rank of a constant; 0: not stated */
   uint32_t ends;       /* element types allowed for model inputs and outputs; 0: not stated */
+  uint32_t elements;   /* element types that rows which state none are known to support; 0: all */
   surg__tri functions, custom;
   surg__tri nested;  /* calls in function bodies may read values that the body computes */
   surg__tri unused;  /* functions may have inputs that their body does not read */

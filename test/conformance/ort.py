@@ -21,12 +21,14 @@ def engines():
 
 
 # The package of npm that an engine is, by the name of the engine without its version.
-PACKAGES = {"ort": "onnxruntime-node", "ort-web": "onnxruntime-web", "onnxjs": "onnxjs",
+PACKAGES = {"ort": "onnxruntime-node", "ort-web": "onnxruntime-web",
+            "ort-webgl": "onnxruntime-web", "onnxjs": "onnxjs",
             "opencv-js": "@techstark/opencv-js", "tractjs": "tractjs"}
 
 
 # The importers that are no import_js.cjs.
-SCRIPTS = {"opencv-js": "import_opencv_js.cjs", "tractjs": "import_tractjs.cjs"}
+SCRIPTS = {"opencv-js": "import_opencv_js.cjs", "tractjs": "import_tractjs.cjs",
+           "ort-webgl": "import_webgl.cjs"}
 
 
 def package(engine="ort-1.30.0"):
