@@ -22,10 +22,10 @@ const surg__rule_info *surg__check_rule(const char *code); /* never NULL */
 typedef struct surg__finding {
   surg_severity severity;
   const char *code;
-  const char *where; /* `graph.node[3] "a" (Add)`, escaped; NULL beyond the limit of full
-                      * findings */
-  const char *text;  /* one line, escaped; NULL beyond that limit */
-  const char *pass;  /* the pass that fixes it, or NULL */
+  const char *where;       /* `graph.node[3] "a" (Add)`, escaped; NULL beyond the limit of full
+                            * findings */
+  const char *text;        /* one line, escaped; NULL beyond that limit */
+  const char *pass;        /* the pass that fixes it, or NULL */
   const surg_node *node;   /* whose types or shapes contradict its operator, or NULL */
   const surg_graph *graph; /* of a type or shape that is wrong, or NULL */
 } surg__finding;
@@ -57,8 +57,8 @@ typedef struct surg__checker {
   size_t count, most;
   surg_status failed; /* memory ran out */
   char place[1024];
-  const char *pass; /* for the next finding, if its rule has no fixed pass */
-  const surg_node *node;   /* the node and graph that are checked, or NULL */
+  const char *pass;      /* for the next finding, if its rule has no fixed pass */
+  const surg_node *node; /* the node and graph that are checked, or NULL */
   const surg_graph *graph;
 } surg__checker;
 /* Whether the next finding is reported in full; otherwise the caller need not build its location
@@ -87,5 +87,8 @@ void surg__check_usage(surg__checker *c);    /* usage.c: names, dims, outputs */
 void surg__check_baked(surg__checker *c);    /* baked.c: sizes fixed by constants */
 void surg__check_idle(surg__checker *c);     /* idle.c: unused parts; outputs that do not depend
                                               * on inputs */
+
+/* Whether no value can be of both types: other element types, ranks or fixed dimensions. */
+bool surg__check_types_differ(const surg_type *a, const surg_type *b);
 
 #endif

@@ -59,6 +59,10 @@ static verdict compare(const surg_type *a, const surg_type *b) {
   return AGREE;
 }
 
+bool surg__check_types_differ(const surg_type *a, const surg_type *b) {
+  return compare(a, b) != AGREE;
+}
+
 /* The source of the inferred type, for a message. */
 static const char *origin(surg__checker *c, const surg_value *v) {
   if (v->producer) return surg__locate_node(v->producer);

@@ -194,8 +194,10 @@ static bool cure_domains(surg__repair *r, surg__repair_counts *now) {
 
 static bool cure_ir(surg__repair *r, surg__repair_counts *now) {
   char text[64];
-  const int64_t have = surg_model_ir_version(r->m),
-                to = have > r->t->ir.high ? r->t->ir.high : r->t->ir.low;
+  /* Within the range: initializers that are not inputs, which version 4 permits. */
+  const int64_t have = surg_model_ir_version(r->m), to = have > r->t->ir.high  ? r->t->ir.high
+                                                         : have < r->t->ir.low ? r->t->ir.low
+                                                                               : 4;
   snprintf(text, sizeof text, "ir{to=%lld}", (long long)to);
   return cure(r, text, now);
 }

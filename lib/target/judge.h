@@ -82,6 +82,11 @@ bool surg__imports_replaced(const surg_model *m, const char *domain);
  * outputs, or one that such a node contains. */
 bool surg__judge_drops(const surg__target *t, const surg_node *n);
 bool surg__judge_drops_graph(const surg__target *t, const surg_graph *g);
+/* Whether the engine rejects a finding in this graph that it accepts elsewhere (judge_bodies.c). */
+bool surg__judge_rejects_inside(const surg__target *t, const char *code, const surg_graph *g);
+/* Judges initializers of old IR versions, and what subgraphs declare of outer values. */
+void surg__judge_bodies(const surg__target *t, const surg_model *m, surg__objection_fn fn,
+                        void *user);
 /* Whether an engine imports the model although the node contradicts itself (judge_late.c): `code`
  * is the finding. Such a model fails when the node runs. */
 bool surg__late(const surg__target *t, const surg_model *m, const char *code, const surg_node *n);

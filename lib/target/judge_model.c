@@ -564,13 +564,30 @@ bool surg__judge_drops(const surg__target *t, const surg_node *n) {
   return (t->drops_bare && is_bare(n)) || surg__judge_drops_graph(t, surg_node_graph(n));
 }
 
-/* Reports a bare node with subgraphs: engines ignore the node, and read some of its subgraphs. */
+/* Whether an engine that ignores bare nodes knows the operator. By name: a node with an error
+ * finding has no schema, and a bare node has errors. */
+static bool is_known(const surg_node *n) {
+  const int64_t opset = surg_graph_opset(surg_node_graph(n), surg_node_domain(n));
+  return surg_schema_find(surg_node_domain(n), surg_node_op_type(n), opset) != NULL;
+}
+
+static bool is_constant(const surg_node *n) {
+  return !strcmp(surg_node_op_type(n), "Constant") && !surg_node_domain(n)[0];
+}
+
+/* Reports bare nodes that an engine which ignores them rejects all the same: a Constant, of which
+ * it makes an initializer, and known operators in functions, which it infers. Of a node with
+ * subgraphs it reads some. */
 static void judge_bare(walk *w, const surg_node *n) {
-  if (!is_bare(n) || !surg_node_subgraph(n, 0)) return;
-  surg__buf_puts(&w->text,
-                 "it has neither inputs nor outputs; whether its subgraphs are read is "
-                 "unknown");
-  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_PLACE, .node = n});
+  if (!is_bare(n)) return;
+  const bool body = surg_graph_function(surg_node_graph(n)) && is_known(n);
+  const bool no = body || is_constant(n);
+  if (!no && !surg_node_subgraph(n, 0)) return;
+  surg__buf_puts(&w->text, "it has neither inputs nor outputs");
+  if (!no) surg__buf_puts(&w->text, "; whether its subgraphs are read is unknown");
+  tell(w, (surg__objection){.verdict = no ? SURG__ILLEGAL : SURG__UNKNOWN,
+                            .cause = body ? SURG__C_FUNCTION : SURG__C_PLACE,
+                            .node = n});
 }
 
 /* Reports a model for which the engine has nothing to allocate. */

@@ -452,8 +452,7 @@ static bool read_apart(reader *r, const json_t *j) {
     if (!one.name) return false;
     int op;
     char why[160];
-    if (!surg__target_knows(r->t, key, &op, why, sizeof why))
-      return fail(r, "types_as_not", why);
+    if (!surg__target_knows(r->t, key, &op, why, sizeof why)) return fail(r, "types_as_not", why);
     if (!(text && !*text) && !read_versions(r, v, "types_as_not", &one.opsets, &one.n))
       return false;
     size_t i = 0;
@@ -662,6 +661,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
     return t->unsorted_main || read_tri(r, j, key, &t->unsorted);
   }
   if (!strcmp(key, "external_keys")) return read_list(r, j, key, &t->external_keys);
+  if (!strcmp(key, "checked_bodies")) return read_list(r, j, key, &t->checked_bodies);
   if (!strcmp(key, "shapes_outside")) return read_list(r, j, key, &t->shapes_outside);
   if (!strcmp(key, "half")) return read_list(r, j, key, &t->half);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);

@@ -187,6 +187,7 @@ struct surg_target {
   surg__tri short_files;      /* accepts models with a weight beyond the end of its data file */
   bool shapes_inside;         /* constants that shape inference reads must be in the model */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */
+  surg__tlist checked_bodies; /* findings that are accepted, except in subgraphs */
   bool absent_operands; /* operands of Sum, Concat and the like may be absent, but the first */
   bool same_references; /* in functions an attribute may only refer to one of its own name */
   bool import_calls;    /* functions must be of a domain that the model imports */
@@ -202,10 +203,10 @@ struct surg_target {
   bool half_any; /* `half`: a cast to the same type may fail if one neighbor is computed in float */
   const surg__tspan *early; /* opsets in which the engine has ONNX operators that ONNX adds later */
   size_t n_early;
-  bool lenient;             /* misread nodes count as supported where no node reads their
-                             * results; set by the caller that judges */
-  uint8_t as[SURG__DTYPES]; /* the type to which the engine converts an element type; 0:
-                             * unchanged */
+  bool lenient;                 /* misread nodes count as supported where no node reads their
+                                 * results; set by the caller that judges */
+  uint8_t as[SURG__DTYPES];     /* the type to which the engine converts an element type; 0:
+                                 * unchanged */
   SURG_VEC(surg__tapart) apart; /* operators for whose inputs and outputs it does not, by opset */
   surg__tlist notes;
   SURG_VEC(const char *) own;   /* listed operators without a schema: "Crop", "com.acme.*", "*" */

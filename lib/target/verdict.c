@@ -58,22 +58,6 @@ typedef struct passing {
   surg__tri absent; /* of has_absent, once it was asked: a model may have many findings */
 } passing;
 
-/* Below IR version 4: whether an initializer is no graph input, and is in a subgraph or read by no
- * node of its graph. Engines that accept the missing input create the value for the node that reads
- * it. */
-static bool has_unmade(const surg_model *m) {
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
-    for (const surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
-      if (!v->initializer || v->input) continue;
-      if (g != m->graph) return true;
-      const surg_use *u = surg_value_first_use(v);
-      while (u && (!surg_use_node(u) || surg_node_graph(surg_use_node(u)) != g))
-        u = surg_use_next(u);
-      if (!u) return true;
-    }
-  return false;
-}
-
 /* Whether a node leaves out an input by an empty name. */
 static bool has_absent(const surg_model *m) {
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
@@ -87,12 +71,9 @@ static bool has_absent(const surg_model *m) {
  * finding does not contain. */
 static bool is_open(passing *p, const char *code) {
   /* An initializer without a name is read by the nodes that leave out an input. */
-  if (strcmp(code, "E129") == 0) {
-    if (p->absent == SURG__UNSAID) p->absent = has_absent(p->m) ? SURG__YES : SURG__NO;
-    return p->absent == SURG__YES;
-  }
-  /* Subgraphs are subject to the rules of the IR version. */
-  return strcmp(code, "E122") == 0 && p->m->graph->next != NULL;
+  if (strcmp(code, "E129") != 0) return false;
+  if (p->absent == SURG__UNSAID) p->absent = has_absent(p->m) ? SURG__YES : SURG__NO;
+  return p->absent == SURG__YES;
 }
 
 /* Whether the model imports the newest opset that the engine supports. */
@@ -156,7 +137,7 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
   const surg_severity severity = surg__check_severity(code);
   surg__verdict v = surg__target_finding(p->t, code);
   if (v == SURG__LEGAL && is_open(p, code)) v = SURG__UNKNOWN;
-  if (v == SURG__LEGAL && strcmp(code, "E112") == 0 && has_unmade(p->m)) v = SURG__UNKNOWN;
+  if (v == SURG__LEGAL && surg__judge_rejects_inside(p->t, code, of.graph)) v = SURG__ILLEGAL;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
   if (v == SURG__ILLEGAL && of.node && surg__late(p->t, p->m, code, of.node)) v = SURG__UNKNOWN;
@@ -183,7 +164,10 @@ static void judge_loaded(passing *p, surg_model *m) {
     const surg__defect *d = &m->defects.items[i];
     if (!surg_model_finding(m, i, &f) || f.cured || (d->tensor && d->tensor->missing)) continue;
     if (is_superseded(p, d)) continue;
-    judge_code(p, f.code, f.where, f.text, (about){d->node, d->graph, is_excusable(m, d)});
+    /* An output without a name is one that nothing defines. */
+    const bool lost = !strcmp(d->code, "E129") && d->value && d->value->undefined;
+    judge_code(p, lost ? "E110" : d->code, f.where, f.text,
+               (about){d->node, d->graph, is_excusable(m, d)});
   }
 }
 
@@ -260,6 +244,7 @@ surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objec
   passing p = {.t = t, .m = m, .fn = fn, .user = user};
   judge_loaded(&p, m);
   judge_repeated(&p, m->graph);
+  surg__judge_bodies(t, m, fn, user);
   const surg_status s = surg__check_model(m, false, FINDINGS, found, &p);
   return s ? s : judge_bodies(&p, m);
 }
