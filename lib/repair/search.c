@@ -595,6 +595,7 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_OPSET, "prune"},
                 {SURG__C_VERSION, "prune"},
                 {SURG__C_CONSTANT, "fold"},
+                {SURG__C_CONSTANT, "constants"},
                 {SURG__C_PLACE, "prune"},
                 {SURG__C_OP, "prune"},
                 {SURG__C_TYPE, "prune"},

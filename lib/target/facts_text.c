@@ -111,6 +111,10 @@ static void put_shapes(surg__buf *b, const surg__tfact *f) {
   if (f->same) surg__buf_puts(b, "inputs of one shape; ");
   for (size_t i = 0; i < f->shaped.n; i++)
     surg__buf_printf(b, "%s of the shape of the result; ", f->shaped.items[i]);
+  for (size_t i = 0; i < f->initializers.n; i++)
+    surg__buf_printf(b, "%s not a Constant node; ", f->initializers.items[i]);
+  for (size_t i = 0; i < f->not_before.n; i++)
+    surg__buf_printf(b, "not read by one %s alone; ", f->not_before.items[i]);
   for (size_t i = 0; i < f->stored.n; i++)
     surg__buf_printf(b, "%s not a vector computed from constants; ", f->stored.items[i]);
   for (size_t i = 0; i < f->layers.n; i++)

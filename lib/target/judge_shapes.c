@@ -282,9 +282,28 @@ static bool repeats(const surg_type *b, const surg_type *y, surg__tspread how) {
   return rank >= 4 && n == 2 && first == rank - 2 && surg_type_dim(y, 0)->value <= 1;
 }
 
+/* Whether `b` is repeated along one axis at most between its first and its last axis of a size
+ * other than 1. */
+static bool has_one_gap(const surg_type *b, const surg_type *y) {
+  const size_t rank = surg_type_rank(y);
+  size_t inside = 0, gaps = 0;
+  bool any = false;
+  for (size_t i = 0; i < rank; i++) {
+    if (padded(b, rank, i) == 1) {
+      inside += any && surg_type_dim(y, i)->value > 1;
+      continue;
+    }
+    any = true;
+    gaps += inside;
+    inside = 0;
+  }
+  return gaps <= 1;
+}
+
 static bool spreads(const surg_type *b, const surg_type *y, surg__tspread how) {
   const size_t rank = surg_type_rank(y);
   if (surg_type_rank(b) > rank) return false;
+  if (how == SURG__S_GAP) return has_one_gap(b, y);
   if (how >= SURG__S_ONCE) return repeats(b, y, how);
   if (how == SURG__S_LAST) return equal_then_ones(b, y, rank - surg_type_rank(b));
   if (rank == 0) return true;
@@ -306,8 +325,9 @@ const char *surg__target_spread(surg__tspread how) {
       [SURG__S_SINGLE] = "of size 1 after axis 1",
       [SURG__S_ONCE] = "repeated along one axis at most",
       [SURG__S_EARLY] = "repeated along axis 0 or 1 alone",
-      [SURG__S_PLANES] = "repeated along the last two of four axes alone, at a batch of 1"};
-  _Static_assert(SURG_COUNT(texts) == SURG__S_PLANES + 1, "a text for each way to repeat");
+      [SURG__S_PLANES] = "repeated along the last two of four axes alone, at a batch of 1",
+      [SURG__S_GAP] = "repeated along one axis at most between its first and last of size above 1"};
+  _Static_assert(SURG_COUNT(texts) == SURG__S_GAP + 1, "a text for each way to repeat");
   assert((size_t)how < SURG_COUNT(texts));
   return texts[how];
 }

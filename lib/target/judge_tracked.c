@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Limits of engines that compute shapes themselves during import, differently from ONNX: OpenCV
  * stores a vector that it computes as a column of a matrix, and replaces open dimensions by 0,
- * which becomes 1 where a shape is broadcast. */
+ * which becomes 1 where a shape is broadcast. It also makes one layer of some chains of nodes, and
+ * loses attributes there. */
 #include <string.h>
 
 #include <onnxsurg/ops.h>
@@ -306,7 +307,51 @@ static bool fits_layers(surg__judge *j) {
   return true;
 }
 
+/* Checks inputs that must not come from a Constant node. */
+static bool fits_initializers(surg__judge *j) {
+  for (size_t i = 0; i < j->f->initializers.n; i++) {
+    const surg_value *v = surg__judge_formal(j, j->f->initializers.items[i], false);
+    if (!v || !surg_value_producer(v, NULL) || !surg__judge_elements(j, v)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v,
+                       "%s is a Constant node; it must be an initializer", surg__judge_name(j, v));
+    return false;
+  }
+  return true;
+}
+
+/* The only node that reads the first output, once; NULL: none, or several. The output may also be
+ * one of the model. */
+static const surg_node *only_reader(const surg_node *n) {
+  const surg_value *v = surg_node_output(n, 0);
+  const surg_node *found = NULL;
+  for (const surg_use *u = v ? v->uses : NULL; u; u = u->next) {
+    if (u->kind != SURG_USE_NODE) continue;
+    if (found) return NULL;
+    found = u->user.node;
+  }
+  return found;
+}
+
+/* Checks that no operator alone reads the first output with which the importer makes one layer of
+ * the node. */
+static bool fits_before(surg__judge *j) {
+  const surg_node *reader = j->f->not_before.n ? only_reader(j->n) : NULL;
+  for (size_t i = 0; reader && i < j->f->not_before.n; i++) {
+    const char *name = j->f->not_before.items[i], *domain = surg_node_domain(reader);
+    const size_t n = strlen(domain);
+    const bool same = n ? !strncmp(name, domain, n) && name[n] == '.' &&
+                              !strcmp(name + n + 1, surg_node_op_type(reader))
+                        : !strcmp(name, surg_node_op_type(reader));
+    if (!same) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, surg_node_output(j->n, 0),
+                       "the importer makes one layer of the node and the %s that reads it", name);
+    return false;
+  }
+  return true;
+}
+
 bool surg__judge_tracked(surg__judge *j) {
+  if (!fits_initializers(j) || !fits_before(j)) return false;
   if (!fits_stored(j) || !fits_layers(j) || !fits_agreed(j)) return false;
   judge_inner(j);
   judge_settled(j);

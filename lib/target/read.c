@@ -195,8 +195,8 @@ static bool read_spreads(reader *r, const json_t *j, const char *where, surg__tf
   static const char *const names[] = {
       [SURG__S_LAST] = "last",     [SURG__S_CHANNEL] = "channel", [SURG__S_FRONT] = "front",
       [SURG__S_SINGLE] = "single", [SURG__S_ONCE] = "once",       [SURG__S_EARLY] = "early",
-      [SURG__S_PLANES] = "planes"};
-  _Static_assert(SURG_COUNT(names) == SURG__S_PLANES + 1, "a word for each way to repeat");
+      [SURG__S_PLANES] = "planes", [SURG__S_GAP] = "gap"};
+  _Static_assert(SURG_COUNT(names) == SURG__S_GAP + 1, "a word for each way to repeat");
   const char *key;
   json_t *v;
   if (!json_is_object(j)) return fail(r, where, "must be an object of words");
@@ -229,6 +229,7 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
                {"row", SURG__N_INPUT, &f->row},
                {"stored", SURG__N_INPUT, &f->stored},
                {"layers", SURG__N_INPUT, &f->layers},
+               {"initializers", SURG__N_INPUT, &f->initializers},
                {"given", SURG__N_INPUT | SURG__N_OUTPUT, &f->given},
                {"no_attrs", SURG__N_ATTR, &f->no_attrs},
                {"written", SURG__N_ATTR, &f->written},
@@ -290,6 +291,17 @@ static bool read_branches(reader *r, const json_t *j, const char *where, surg__t
   return f->branch_ranks || f->branch_spread || fail(r, where, "must be \"rank\" or \"broadcast\"");
 }
 
+/* Reads a list of operators of the tables, or of those that the target names as its own. */
+static bool read_operators(reader *r, const json_t *j, const char *where, surg__tlist *to) {
+  char why[200];
+  int op;
+  if (!read_list(r, j, where, to)) return false;
+  for (size_t i = 0; i < to->n; i++)
+    if (!surg__target_knows(r->t, to->items[i], &op, why, sizeof why))
+      return fail(r, where, why);
+  return true;
+}
+
 static bool read_part(reader *r, const char *key, const json_t *j, const char *where,
                       surg__tfact *f) {
   bool mine;
@@ -303,6 +315,7 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   if (!strcmp(key, "spread")) return read_spreads(r, j, where, f);
   if (!strcmp(key, "dims")) return read_dims(r, j, where, f);
   if (!strcmp(key, "branches")) return read_branches(r, j, where, f);
+  if (!strcmp(key, "not_before")) return read_operators(r, j, where, &f->not_before);
   if (!strcmp(key, "says")) return (f->says = text_of(r, j, where)) != NULL;
   if (!strcmp(key, "source")) return (f->source = text_of(r, j, where)) != NULL;
   if (!strcmp(key, "batch")) {

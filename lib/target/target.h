@@ -46,7 +46,8 @@ typedef enum surg__tspread {
   SURG__S_SINGLE,  /* all axes of the input after its axis 1 have size 1 */
   SURG__S_ONCE,    /* repeated along at most one axis */
   SURG__S_EARLY,   /* repeated along axis 0 or axis 1 only */
-  SURG__S_PLANES   /* repeated along exactly the last two of four or more axes, at batch size 1 */
+  SURG__S_PLANES,  /* repeated along exactly the last two of four or more axes, at batch size 1 */
+  SURG__S_GAP      /* repeated along at most one axis between its first and last of size above 1 */
 } surg__tspread;
 /* An input and how it may broadcast. */
 typedef struct surg__tspreads {
@@ -100,6 +101,8 @@ typedef struct surg__tfact {
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
   surg__tlist stored;          /* inputs that must not be vectors computed from constants */
   surg__tlist layers;          /* inputs (*: all) whose constants become layers of their names */
+  surg__tlist initializers;    /* inputs that must not be the output of a Constant node */
+  surg__tlist not_before;      /* operators that must not be the only reader of the first output */
   surg__tlist row;             /* constant inputs whose elements must be consecutive integers */
   surg__tlist iota;            /* attributes whose elements must be 0, 1, 2, ... */
   surg__tlist halves;          /* attributes whose two halves must be equal */
