@@ -29,6 +29,20 @@ typedef struct surg_split_options {
   int32_t by;         /* with `parts`: a surg_split_by */
 } surg_split_options;
 
+/* Parts of a language model that surg_split_find looks for. */
+typedef enum surg_split_what {
+  SURG_SPLIT_EMBEDDINGS = 0, /* lookups of integers of an input in a constant table */
+  SURG_SPLIT_HEAD = 1        /* products with a constant matrix that outputs are computed from */
+} surg_split_what;
+
+/* Values of the main graph at which a part is cut off, for surg_split_options: what it computes, or
+ * for the head, what it reads and all outputs that are computed without it. `out` receives at most
+ * `room` of them (NULL: none), *count their number. Infers types. SURG_ENOTFOUND, reported: the
+ * model has no such part. SURG_ELIMIT: there are more than `room`; *count is set. Since 0.5.
+ * O(nodes) */
+SURG_EXPORT surg_status surg_split_find(surg_model *model, int32_t what, surg_value **out,
+                                        size_t room, size_t *count);
+
 /* A division of the nodes of a model's main graph. It refers to the model, which must not be edited
  * before it is freed. */
 typedef struct surg_split surg_split;

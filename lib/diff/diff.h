@@ -128,6 +128,10 @@ const char *surg__diff_attr_text(surg_diff *d, const surg_attr *a);
 const char *surg__diff_tensor_text(surg_diff *d, const surg_tensor *t);
 const char *surg__diff_type_text(surg_diff *d, const surg_type *t);
 
+/* Whether the two inputs of a node can be swapped. */
+bool surg__diff_swappable(const surg_node *n);
+/* The number of an input, or 0 where inputs can be swapped. */
+uint32_t surg__diff_slot(const surg_node *n, uint32_t input);
 /* --- digest.c --- */
 static inline uint64_t surg__diff_mix(uint64_t a, uint64_t b) {
   uint64_t z =

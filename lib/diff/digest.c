@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "diff/diff.h"
+#include "schema/schema.h"
 
 enum { INPUT = 11, CAPTURE, OUTPUT, ABSENT, ALONE, CONSTANT, CALL, BODY };
 
@@ -68,6 +69,21 @@ void surg__diff_digest_operators(surg_diff *d) {
     }
 }
 
+bool surg__diff_swappable(const surg_node *n) {
+  const surg_schema *schema = surg_node_schema(n);
+  return schema && schema->flags & SURG__OP_COMMUTATIVE && n->n_in == 2 && n->in[0].value &&
+         n->in[1].value;
+}
+
+uint32_t surg__diff_slot(const surg_node *n, uint32_t input) {
+  return surg__diff_swappable(n) ? 0 : input;
+}
+
+/* Adds the digest of the next input to those of a node: their order counts unless it is free. */
+static uint64_t add_input(uint64_t h, bool swappable, uint64_t input) {
+  return swappable ? h + surg__diff_mix(CALL, input) : surg__diff_mix(h, input);
+}
+
 /* --- subgraphs --- */
 
 /* What a constant adds to the digest of its consumer. */
@@ -84,9 +100,10 @@ static uint64_t body_digest(surg_diff *d, int k, const surg__dgraph *g, bool con
     const surg_node *n = s->nodes.items[i].n;
     if (s->nodes.items[i].constant) continue;
     uint64_t h = surg__diff_mix(s->nodes.items[i].op, surg__diff_attrs(d, n, content));
+    const bool free = surg__diff_swappable(n);
     for (uint32_t j = 0; j < n->n_in; j++) {
       const surg__dvalue *v = surg__dvalue_of(s, n->in[j].value);
-      h = surg__diff_mix(h, !v ? ABSENT : v->t ? of_constant(v, content) : j);
+      h = add_input(h, free, !v ? ABSENT : v->t ? of_constant(v, content) : free ? 0 : j);
     }
     surg_graph *inner;
     for (size_t j = 0; (inner = surg_node_subgraph(n, j)); j++) {
@@ -133,7 +150,7 @@ void surg__diff_digest_captures(surg_diff *d, int k) {
     for (uint32_t j = g->first; j < g->first + g->count; j++) {
       const surg__dnode *n = &s->nodes.items[j];
       for (uint32_t p = 0; p < n->n->n_in; p++)
-        capture(d, s, g->g, n->n->in[p].value, surg__diff_mix(n->op, p));
+        capture(d, s, g->g, n->n->in[p].value, surg__diff_mix(n->op, surg__diff_slot(n->n, p)));
     }
     for (size_t j = 0; j < g->g->n_out; j++)
       capture(d, s, g->g, g->g->out[j]->use.value, surg__diff_mix(OUTPUT, j));
@@ -192,9 +209,10 @@ static uint64_t form_of(const walk *w, const surg__dnode *n) {
     const surg__dgraph *x = surg__dgraph_of(w->s, inner);
     if (x) h = surg__diff_mix(h, x->digest[w->content]);
   }
+  const bool free = surg__diff_swappable(n->n);
   for (uint32_t j = 0; j < n->n->n_in; j++) {
     const surg__dvalue *v = surg__dvalue_of(w->s, n->n->in[j].value);
-    if (v && v->t) h = surg__diff_mix(h, surg__diff_mix(j, of_constant(v, w->content)));
+    if (v && v->t) h = add_input(h, free, surg__diff_mix(free ? 0 : j, of_constant(v, w->content)));
   }
   return h;
 }
@@ -211,8 +229,9 @@ static bool has_weights(const walk *w, const surg__dnode *n) {
 static void go_down(walk *w, surg__dnode *n) {
   uint64_t h = n->form = form_of(w, n), sum = 0;
   if (w->content) n->anchor = has_weights(w, n) ? h : 0;
+  const bool free = surg__diff_swappable(n->n);
   for (uint32_t j = 0; j < n->n->n_in; j++)
-    h = surg__diff_mix(h, down_of(w, surg__dvalue_of(w->s, n->n->in[j].value)));
+    h = add_input(h, free, down_of(w, surg__dvalue_of(w->s, n->n->in[j].value)));
   for (uint32_t j = 0; j < n->captures; j++) {
     const surg__dcapture *c = &w->s->captures.items[n->capture + j];
     sum += surg__diff_mix(c->how, down_of(w, &w->s->values.items[c->value]));
@@ -233,7 +252,7 @@ static void go_up(walk *w, surg__dnode *n) {
   n->up = h;
   for (uint32_t j = 0; j < n->n->n_in; j++) {
     surg__dvalue *v = surg__dvalue_of(w->s, n->n->in[j].value);
-    if (v && v->graph == w->graph) v->up += surg__diff_mix(h, j);
+    if (v && v->graph == w->graph) v->up += surg__diff_mix(h, surg__diff_slot(n->n, j));
   }
   for (uint32_t j = 0; j < n->captures; j++) {
     const surg__dcapture *c = &w->s->captures.items[n->capture + j];

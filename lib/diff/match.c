@@ -116,10 +116,24 @@ static void propose(const matcher *m, surg__dnode *a, surg__dnode *b, likeness h
 
 /* --- neighbors --- */
 
+/* The inputs of two nodes whose inputs can be swapped are alike only in the other order. */
+static bool crossed(const matcher *m, const surg_node *a, const surg_node *b) {
+  const surg__dvalue *v[2][2];
+  if (!surg__diff_swappable(a) || !surg__diff_swappable(b)) return false;
+  for (int i = 0; i < 2; i++) {
+    v[0][i] = surg__dvalue_of(&m->d->side[0], a->in[i].value);
+    v[1][i] = surg__dvalue_of(&m->d->side[1], b->in[i].value);
+    if (!v[0][i] || !v[1][i]) return false;
+  }
+  return v[0][0]->down != v[1][0]->down && v[0][1]->down != v[1][1]->down &&
+         (v[0][0]->down == v[1][1]->down || v[0][1]->down == v[1][0]->down);
+}
+
 static void spread_up(const matcher *m, const surg_node *a, const surg_node *b, likeness how) {
   surg__dside *s = m->d->side;
+  const uint32_t other = crossed(m, a, b);
   for (uint32_t i = 0; i < a->n_in && i < b->n_in; i++) {
-    const surg_value *v = a->in[i].value, *w = b->in[i].value;
+    const surg_value *v = a->in[i].value, *w = b->in[i ^ other].value;
     if (!v || !w || !v->producer || !w->producer || v->output != w->output) continue;
     propose(m, surg__dnode_of(&s[0], v->producer), surg__dnode_of(&s[1], w->producer), how);
   }
@@ -142,7 +156,8 @@ static void add_consumers(matcher *m, int k, const surg_value *v, likeness how) 
     const surg__dnode *n =
         u->kind == SURG_USE_NODE ? surg__dnode_of(&m->d->side[k], u->user.node) : NULL;
     if (!n || !is_free(n) || n->graph != (uint32_t)(m->g[k] - m->d->side[k].graphs.items)) continue;
-    add_entry(m, surg__diff_mix(how == LIKE_FORM ? n->form : n->op, u->index),
+    const uint32_t slot = surg__diff_slot(n->n, u->index);
+    add_entry(m, surg__diff_mix(how == LIKE_FORM ? n->form : n->op, slot),
               (uint32_t)(n - m->d->side[k].nodes.items), k);
   }
 }

@@ -246,9 +246,25 @@ static void fill_edge(surg_diff *d, surg_diff_item *item, const surg__dvalue *a,
   if (a && b && a->t && b->t && surg__diff_alike(a, b)) item->note = "the elements are the same";
 }
 
+/* Both nodes read the same two values in another order, and it does not matter to them. */
+static bool is_swapped(const surg_diff *d, const surg_node *n, const surg_node *m) {
+  const surg__dvalue *v[2][2];
+  if (!surg__diff_swappable(n) || !surg__diff_swappable(m)) return false;
+  for (int i = 0; i < 2; i++) {
+    v[0][i] = surg__dvalue_of(&d->side[0], n->in[i].value);
+    v[1][i] = surg__dvalue_of(&d->side[1], m->in[i].value);
+  }
+  return !is_twin(d, v[0][0], v[1][0]) && is_twin(d, v[0][0], v[1][1]) &&
+         is_twin(d, v[0][1], v[1][0]);
+}
+
 static void compare_inputs(const nodes *x) {
   surg_diff *d = x->d;
   const surg_node *n = x->n[0]->n, *m = x->n[1]->n;
+  if (is_swapped(d, n, m)) {
+    add(x, SURG_DIFF_EDGE, "inputs", SURG_DIFF_REMARK)->note = "in the other order";
+    return;
+  }
   for (uint32_t i = 0; i < n->n_in || i < m->n_in; i++) {
     const surg_value *v = i < n->n_in ? n->in[i].value : NULL;
     const surg_value *w = i < m->n_in ? m->in[i].value : NULL;

@@ -92,6 +92,51 @@ class Difference(Case):
                     where = ' '.join(x for x in found[0]['where'] if x)
                     self.assertIn(place, where.replace('"q/', '"'))
 
+    def test_swapped(self):
+        """Operands of an operator that does not mind are a remark, also of whole layers."""
+        def swap(nodes, weights):
+            nodes[4] = node('Add', ['b1', 'm1'], ['a1'], 'add1')
+            nodes[7] = node('Add', ['b2', 'm2'], ['a2'], 'add2')
+        self.write('a.onnx', layers(5))
+        self.write('b.onnx', layers(5, swap))
+        self.assertEqual(self.edits('a.onnx', 'b.onnx'), [])
+        self.assertEqual(self.ok('diff', '--all', 'a.onnx', 'b.onnx').count(b'in the other order'), 2)
+
+        def other(nodes, weights):
+            nodes[3] = node('MatMul', ['w1', 'r0'], ['m1'], 'matmul1')
+        self.write('b.onnx', layers(5, other))
+        self.assertEqual(len(self.edits('a.onnx', 'b.onnx')), 2)
+
+    def test_run(self):
+        """The first value that differs, under other names; nothing where no run differs."""
+        def other(nodes, weights):
+            nodes[5] = node('Sigmoid', ['a1'], ['r1'], 'act1')
+        self.write('a.onnx', layers(5))
+        self.write('b.onnx', layers(5, other))
+        self.ok('rename', '--prefix', 'q/', '--of', 'values+nodes', 'b.onnx', 'c.onnx')
+        for path, name in (('b.onnx', 'r1'), ('c.onnx', 'q/r1')):
+            r = self.run_tool('diff', '--run', '--json', 'a.onnx', path)
+            self.assertEqual((r.returncode, r.stderr), (1, b''))
+            run = json.loads(r.stdout)['run']
+            self.assertEqual(run['first']['value'], ['r1', name])
+            self.assertEqual((run['equal'], run['compared']), (5, 6))
+            self.assertTrue(run['first']['same_inputs'])
+            self.assertRegex(run['first']['at'][1], r'node\[5\].*Sigmoid')
+        text = self.run_tool('diff', '--run', 'a.onnx', 'b.onnx').stdout
+        self.assertIn(b'run: the first value that differs is "r1"', text)
+        self.assertIn(b'the node computes something else', text)
+        self.assertIn(b'run: all 16 values that both models have agree',
+                      self.ok('diff', '--run', 'a.onnx', 'a.onnx'))
+        self.bad(2, 'are for --run', 'diff', '--seed', '3', 'a.onnx', 'b.onnx')
+        self.write('r.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17]>\n'
+                   b'g () => (float[2] y) { y = RandomNormal <shape = [2]> () }')
+        self.assertIn(b'not compared: a node draws random numbers',
+                      self.ok('diff', '--run', 'r.onnxtxt', 'r.onnxtxt'))
+        self.write('f.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "acme" : 1]>\n'
+                   b'g (float[2] x) => (float[2] y) { y = acme.Foo (x) }')
+        self.assertIn(b'not compared: the first does not run',
+                      self.ok('diff', '--run', 'f.onnxtxt', 'f.onnxtxt'))
+
     def test_order(self):
         """Nodes that were written in another order are the same model."""
         self.write('a.onnx', w.model(w.graph(

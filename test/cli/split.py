@@ -160,8 +160,43 @@ class Split(Case):
         self.assertEqual(self.ok('run', 'm.split.json', '--seed', '5'), a)
         self.bad(2, '--all and --per-node need one model', 'run', 'm.split.json', '--all')
 
+    def test_embeddings_and_head(self):
+        """Parts of a language model of their own; outputs without the head stay before it."""
+        self.write('lm.onnxtxt', b'''<ir_version: 8, opset_import: ["" : 17]>
+g (int32[N,S] ids, int64[N,S] kinds, float[N,S,2] past) => (float[N,S,3] logits, float[N,S,2] present)
+   <float[4,2] wte = {1,2,3,4,5,6,7,8}, float[2,2] kind = {1,2,3,4}, int64[2] table = {7, 8},
+    float[2,2] w = {1,2,3,4}, float[3,2] lm = {1,2,3,4,5,6}, float[3] b = {1,2,3}, int64 one = {1}> {
+  same = Cast <to = 7> (ids)
+  e = Gather (wte, same)
+  k = Gather (kind, kinds)
+  other = Gather (table, one)
+  o = Cast <to = 1> (other)
+  s = Add (e, k)
+  p = Add (past, s)
+  present = Mul (p, o)
+  h = MatMul (p, w)
+  t = Tanh (h)
+  turned = Transpose <perm = [1, 0]> (lm)
+  y = MatMul (t, turned)
+  logits = Add (b, y)
+}
+''')
+        self.ok('split', '--embeddings', '--head', 'lm.onnxtxt', '-o', 'p')
+        manifest = json.loads(self.read('p.split.json'))
+        self.assertEqual([(x['inputs'], x['outputs']) for x in manifest['parts']],
+                         [(['ids', 'kinds'], ['e', 'k']), (['past', 'e', 'k'], ['present', 't']),
+                          (['t'], ['logits'])])
+        self.ok('verify', 'lm.onnxtxt', 'p.split.json')
+        self.ok('merge', 'p.split.json', '-o', 'back.onnx')
+        self.ok('diff', 'lm.onnxtxt', 'back.onnx')
+        self.ok('split', '--head', '--overwrite', 'lm.onnxtxt', '-o', 'p')
+        self.assertEqual(len(json.loads(self.read('p.split.json'))['parts']), 2)
+        self.bad(1, 'no embeddings', 'split', '--embeddings', 'm.onnxtxt', '-o', 'q')
+        self.bad(1, 'no head', 'split', '--head', 'm.onnxtxt', '-o', 'q')
+        self.bad(2, 'expects one of', 'split', '--head', '--parts', '2', 'm.onnxtxt')
+
     def test_refused(self):
-        self.bad(2, 'one of --parts, --max-bytes and --at', 'split', 'm.onnxtxt')
+        self.bad(2, 'one of --parts, --max-bytes, --at', 'split', 'm.onnxtxt')
         self.bad(2, 'there is nothing to cut before it', 'split', 'm.onnxtxt', '--at', 'x')
         self.bad(2, 'did you mean|no node or value', 'split', 'm.onnxtxt', '--at', 'earli')
         self.bad(2, 'no node is left', 'split', 'm.onnxtxt', '--at', 'y,dead')

@@ -111,6 +111,18 @@ class Templates(Case):
                 'l.onnx')
         self.ok('run', 'l.onnx')
 
+    def test_list(self):
+        text = self.ok('attach', '--list', '--templates', str(FOLDER)).decode()
+        names = sorted(p.stem for p in FOLDER.glob('*.onnxtxt'))
+        self.assertEqual([i.split(':')[0] for i in text.split('\n') if i and i[0] != ' '], names)
+        self.assertIn('normalize: Before a model: (x - mean) / std', text)
+        self.assertLessEqual(max(map(len, text.split('\n'))), 80)
+        self.bad(3, 'cannot be read', 'attach', '--list', '--templates', 'nowhere')
+        self.bad(2, 'needs --templates', 'attach', '--list', env={})
+        path = pathlib.Path('empty')
+        path.mkdir()
+        self.assertEqual(self.ok('attach', '--list', '--templates', 'empty'), b'no templates\n')
+
     def test_attach_errors(self):
         path = str(FOLDER / 'top-k.onnxtxt')
         for options, text in (
@@ -118,8 +130,9 @@ class Templates(Case):
                 ([path, '--before', 'image', '--use', 'k9'], 'the template has no such output'),
                 ([path, '--before', 'scores'], 'it is no input'),
                 ([path, '--after', 'nothing'], 'the model has no value nothing'),
+                ([path, '--after', 'score'], 'did you mean scores'),
                 ([path], 'expects --before INPUT or --after VALUE'),
-                (['top-q', '--after', 'scores', '--templates', str(FOLDER)], 'no template top-q')):
+                (['top-q', '--after', 'scores', '--templates', str(FOLDER)], 'no template top-q in .*; did you mean top-k')):
             self.bad(2, text, 'attach', *options, 'm.onnxtxt', 'o.onnx')
 
     def test_parameters(self):

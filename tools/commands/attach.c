@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg attach TEMPLATE IN OUT`: joins a small model with one of its inputs or outputs. */
+#include <onnxsurg/names.h>
 #include <onnxsurg/run.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 static const char help[] =
     "usage: onnxsurg attach TEMPLATE --before INPUT [OPTION]... IN OUT\n"
     "       onnxsurg attach TEMPLATE --after VALUE [OPTION]... IN OUT\n"
+    "       onnxsurg attach --list [--templates DIR]\n"
     "Joins another model, such as one of templates/, with an input or output of IN.\n"
     "TEMPLATE is a file, or the name of a file NAME.onnxtxt or NAME.onnx in a folder\n"
     "of templates. It is converted to the opset of IN; its names are changed where IN\n"
@@ -23,11 +25,20 @@ static const char help[] =
     "  --set NAME=DATA    set a weight of the template: mean='{0.5, 0.5, 0.5}'\n"
     "                     (repeatable)\n"
     "  --keep-outputs     VALUE remains an output\n"
-    "  --templates DIR    folder of templates (default: $ONNXSURG_TEMPLATES)\n";
+    "  --templates DIR    folder of templates (default: $ONNXSURG_TEMPLATES)\n"
+    "  --list             list the templates of the folder, with their descriptions\n";
 
 #define SUFFIXES 1000u /* most names that are tried for one value */
 
-enum { OPT_BEFORE = OPT_OWN, OPT_AFTER, OPT_USE, OPT_SET, OPT_KEEP_OUTPUTS, OPT_TEMPLATES };
+enum {
+  OPT_BEFORE = OPT_OWN,
+  OPT_AFTER,
+  OPT_USE,
+  OPT_SET,
+  OPT_KEEP_OUTPUTS,
+  OPT_TEMPLATES,
+  OPT_LIST
+};
 
 static const struct option options[] = {{"before", required_argument, NULL, OPT_BEFORE},
                                         {"after", required_argument, NULL, OPT_AFTER},
@@ -35,14 +46,16 @@ static const struct option options[] = {{"before", required_argument, NULL, OPT_
                                         {"set", required_argument, NULL, OPT_SET},
                                         {"keep-outputs", no_argument, NULL, OPT_KEEP_OUTPUTS},
                                         {"templates", required_argument, NULL, OPT_TEMPLATES},
+                                        {"list", no_argument, NULL, OPT_LIST},
                                         CLI_COMMON_OPTIONS,
                                         {0}};
 
 typedef struct attaching {
   cli_common common;
   const char *before, *after, *use, *folder;
-  bool keep_outputs;
+  bool keep_outputs, list;
   cli_words set;
+  cli_words names;   /* templates of the folder, heap, in order */
   surg_model *m, *t; /* the model and the template */
 } attaching;
 
@@ -63,10 +76,93 @@ static int take(void *user, int o, char *arg) {
     case OPT_KEEP_OUTPUTS:
       a->keep_outputs = true;
       return EXIT_DONE;
+    case OPT_LIST:
+      a->list = true;
+      return EXIT_DONE;
     default: /* OPT_TEMPLATES */
       a->folder = arg;
       return EXIT_DONE;
   }
+}
+
+/* --- the folder of templates --- */
+
+static const char *const endings[] = {".onnxtxt", ".onnx"};
+
+/* The length of a file name without one of the endings; 0: it has none. */
+static size_t stem_length(const char *file) {
+  const size_t n = strlen(file);
+  for (size_t i = 0; i < CLI_COUNT(endings); i++) {
+    const size_t end = strlen(endings[i]);
+    if (n > end && strcmp(file + n - end, endings[i]) == 0) return n - end;
+  }
+  return 0;
+}
+
+static int by_word(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Reads the names in a->folder. Returns EXIT_DONE, or another exit code after an error. */
+static int read_folder(attaching *a) {
+  surg__os_folder *f = NULL;
+  int code = EXIT_DONE;
+  if (surg__os_folder_open(a->folder, &f) != 0) {
+    cli_error(a->folder, "cannot be read as a folder of templates");
+    return EXIT_IO;
+  }
+  for (const char *file; code == EXIT_DONE && (file = surg__os_folder_next(f)) != NULL;) {
+    const size_t n = stem_length(file);
+    char *name = n ? strndup(file, n) : NULL;
+    if (n) code = name ? cli_words_take(&a->names, name) : cli_no_memory();
+  }
+  surg__os_folder_close(f);
+  if (a->names.n) qsort(a->names.items, a->names.n, sizeof *a->names.items, by_word);
+  return code;
+}
+
+static const char *word_at(const void *list, size_t i) {
+  return ((const cli_words *)list)->items[i];
+}
+
+/* Prints the comments that a template begins with. */
+static void describe(const attaching *a, const char *name) {
+  cli_text path = {0}, text = {0};
+  char *line = NULL;
+  size_t cap = 0;
+  cli_text_printf(&path, "%s/%s%s", a->folder, name, endings[0]);
+  FILE *f = path.failed ? NULL : surg__os_fopen(cli_text_of(&path), "r");
+  cli_text_printf(&text, "%s: ", name);
+  while (f && surg__os_read_line(f, &line, &cap) && line[0] == '#') {
+    line[strcspn(line, "\r\n")] = 0;
+    cli_text_escape(&text, line + 1 + (line[1] == ' '), 0);
+    cli_text_putc(&text, ' ');
+  }
+  cli_text wrapped = {0};
+  cli_text_wrap(&wrapped, cli_text_of(&text), 0, 2);
+  cli_text_print(&wrapped);
+  if (f) fclose(f);
+  free(line);
+  cli_text_free(&path);
+  cli_text_free(&text);
+  cli_text_free(&wrapped);
+}
+
+static int list_templates(attaching *a) {
+  if (!a->folder) return cli_usage("--list needs --templates DIR or $ONNXSURG_TEMPLATES");
+  const int code = read_folder(a);
+  for (size_t i = 0; code == EXIT_DONE && i < a->names.n; i++) describe(a, a->names.items[i]);
+  if (code == EXIT_DONE && !a->names.n) printf("no templates\n");
+  return code;
+}
+
+static int no_template(attaching *a, const char *name) {
+  const int code = read_folder(a);
+  const char *near = surg_nearest_name(name, &a->names, a->names.n, word_at);
+  if (code != EXIT_DONE) return code;
+  return cli_usage("there is no file %s and no template %s in %s%s%s%s", name, name, a->folder,
+                   near ? "; did you mean " : " (attach --list lists them)", near ? near : "",
+                   near ? "?" : "");
 }
 
 /* --- the template --- */
@@ -78,8 +174,7 @@ static bool is_file(const char *path) {
 
 /* Loads the template: a file, or a name in the folder of templates. */
 static int load_template(attaching *a, surg_context *ctx, const char *name) {
-  static const char *const endings[] = {".onnxtxt", ".onnx"};
-  const char *folder = a->folder ? a->folder : getenv("ONNXSURG_TEMPLATES");
+  const char *folder = a->folder;
   cli_text path = {0};
   cli_text_puts(&path, name);
   bool found = is_file(name) || !folder || strchr(name, '/');
@@ -90,8 +185,7 @@ static int load_template(attaching *a, surg_context *ctx, const char *name) {
     found = !path.failed && is_file(cli_text_of(&path));
   }
   int code = path.failed ? cli_no_memory() : EXIT_DONE;
-  if (code == EXIT_DONE && !found)
-    code = cli_usage("there is no file %s and no template %s in %s", name, name, folder);
+  if (code == EXIT_DONE && !found) code = no_template(a, name);
   if (code == EXIT_DONE) code = cli_exit_code(cli_load(ctx, &a->common, cli_text_of(&path), &a->t));
   cli_text_free(&path);
   return code;
@@ -227,11 +321,36 @@ static int join(attaching *a) {
   return s == SURG_ENOMEM ? cli_no_memory() : cli_exit_code(s);
 }
 
+typedef struct value_names {
+  const char **items;
+} value_names;
+
+static const char *value_at(const void *list, size_t i) {
+  return ((const value_names *)list)->items[i];
+}
+
+/* An error with the nearest name. */
+static int no_value(const attaching *a, const char *name) {
+  const surg_graph *g = surg_model_graph(a->m);
+  size_t n = 0;
+  for (surg_value *v = NULL; (v = surg_graph_next_value(g, v)) != NULL;) n++;
+  value_names all = {calloc(n + 1, sizeof(const char *))};
+  if (!all.items) return cli_no_memory();
+  n = 0;
+  for (surg_value *v = NULL; (v = surg_graph_next_value(g, v)) != NULL;)
+    all.items[n++] = surg_value_name(v);
+  const char *near = surg_nearest_name(name, &all, n, value_at);
+  const int code = cli_usage("the model has no value %s%s%s%s", name, near ? "; did you mean " : "",
+                             near ? near : "", near ? "?" : "");
+  free(all.items);
+  return code;
+}
+
 /* Whether the model has the input or value of the options. */
 static int check_place(const attaching *a) {
   const char *name = a->before ? a->before : a->after;
   const surg_value *v = surg_graph_find_value(surg_model_graph(a->m), name);
-  if (!v) return cli_usage("the model has no value %s", name);
+  if (!v) return no_value(a, name);
   if (a->before && !surg_value_is_input(v)) return cli_usage("--before %s: it is no input", name);
   return EXIT_DONE;
 }
@@ -254,11 +373,23 @@ static int run(attaching *a, surg_context *ctx, char **args) {
   return code;
 }
 
+static void free_words(attaching *a) {
+  for (size_t i = 0; i < a->names.n; i++) free((char *)a->names.items[i]);
+  free(a->names.items);
+  free(a->set.items);
+}
+
 int cmd_attach(int argc, char **argv) {
   attaching a = {0};
   int code;
   const cli_command command = {options, NULL, help, take, &a, &a.common};
   if (cli_options(argc, argv, &command, &code)) {
+    if (!a.folder) a.folder = getenv("ONNXSURG_TEMPLATES");
+    if (a.list) {
+      code = argc == optind ? list_templates(&a) : cli_usage("--list expects no model");
+      free_words(&a);
+      return cli_flush(code);
+    }
     if (argc - optind != 3)
       code = cli_usage("attach expects a template, an input file and an output file");
     else if (!a.before == !a.after)
@@ -269,6 +400,6 @@ int cmd_attach(int argc, char **argv) {
     if (code == EXIT_DONE) code = ctx ? run(&a, ctx, argv + optind) : EXIT_LIMIT;
     surg_context_free(ctx);
   }
-  free(a.set.items);
+  free_words(&a);
   return cli_flush(code);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "diff_report.h"
+#include "diff_run.h"
 
 #define MOST_SHOWN 100u
 
@@ -24,6 +25,9 @@ static const char help[] =
     "  --most N            differences that the text and the page list (100)\n"
     "  --html FILE         write a page without references to other files\n"
     "  --patch FILE        write a patch: `onnxsurg patch A FILE OUT` makes B\n"
+    "  --run               run both on the same inputs, and name the first value that\n"
+    "                      differs; with --input, --inputs, --fill, --seed, --dim,\n"
+    "                      --rtol, --atol and --ulp as of `onnxsurg verify`\n"
     "  --json              print JSON\n"
     "  --sarif             print SARIF, for viewers of code\n";
 
@@ -36,6 +40,7 @@ enum {
   OPT_MOST,
   OPT_HTML,
   OPT_PATCH,
+  OPT_RUN,
   OPT_SARIF
 };
 
@@ -43,8 +48,10 @@ typedef struct job {
   cli_common common;
   surg_diff_options o;
   diff_view view;
-  bool strict, sarif;
+  bool strict, sarif, run, how_given;
   const char *html, *patch;
+  cli_run how;
+  diff_runs runs;
 } job;
 
 static int take(void *user, int o, char *arg) {
@@ -74,9 +81,15 @@ static int take(void *user, int o, char *arg) {
     case OPT_PATCH:
       j->patch = arg;
       return EXIT_DONE;
-    default: /* OPT_SARIF */
+    case OPT_RUN:
+      j->run = true;
+      return EXIT_DONE;
+    case OPT_SARIF:
       j->sarif = true;
       return EXIT_DONE;
+    default:
+      j->how_given = true;
+      return cli_run_option(&j->how, o, arg);
   }
 }
 
@@ -90,11 +103,12 @@ static int verdict(const job *j) {
 static int show(const job *j) {
   int code = verdict(j);
   if (j->common.json)
-    diff_print_json(&j->view, NULL);
+    diff_print_json(&j->view, j->run ? diff_run_json(&j->runs) : NULL);
   else if (j->sarif)
     diff_print_sarif(&j->view, code);
   else if (!j->common.quiet)
     diff_print_text(&j->view);
+  if (j->run && !j->common.json && !j->sarif) diff_run_print(&j->runs);
   const int wrote = j->html ? diff_write_html(&j->view, j->html) : EXIT_DONE;
   if (cli_text_failed()) return cli_no_memory();
   return wrote != EXIT_DONE ? wrote : code;
@@ -110,10 +124,20 @@ static int compare(job *j, surg_context *ctx, char **args) {
   j->view.diff = d;
   j->view.paths[0] = args[0];
   j->view.paths[1] = args[1];
-  const int code = s == SURG_OK ? show(j) : cli_exit_code(s);
+  int code = cli_exit_code(s);
+  if (s == SURG_OK && j->run) code = diff_run(ctx, m, d, &j->how, &j->common, &j->runs);
+  if (code == EXIT_DONE) code = show(j);
   surg_diff_free(d);
   for (int k = 0; k < 2; k++) surg_model_free(m[k]);
   return code;
+}
+
+static int check_options(job *j, int models) {
+  if (models != 2) return cli_usage("diff expects two models: `onnxsurg diff A B`");
+  if (j->sarif && j->common.json) return cli_usage("--json and --sarif exclude each other");
+  if (j->how_given && !j->run) return cli_usage("options of runs are for --run");
+  if (j->run && !j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
+  return EXIT_DONE;
 }
 
 int cmd_diff(int argc, char **argv) {
@@ -125,18 +149,21 @@ int cmd_diff(int argc, char **argv) {
                                           {"most", required_argument, NULL, OPT_MOST},
                                           {"html", required_argument, NULL, OPT_HTML},
                                           {"patch", required_argument, NULL, OPT_PATCH},
+                                          {"run", no_argument, NULL, OPT_RUN},
                                           {"sarif", no_argument, NULL, OPT_SARIF},
+                                          CLI_RUN_OPTIONS,
                                           CLI_COMMON_OPTIONS,
                                           {0}};
   job j = {.o = {.size = sizeof j.o}, .view = {.most = MOST_SHOWN}};
   int code;
+  cli_run_init(&j.how);
   const cli_command command = {options, NULL, help, take, &j, &j.common};
-  if (!cli_options(argc, argv, &command, &code)) return code;
-  if (argc - optind != 2) return cli_usage("diff expects two models: `onnxsurg diff A B`");
-  if (j.sarif && j.common.json) return cli_usage("--json and --sarif exclude each other");
-  surg_context *ctx = cli_context(&j.common);
-  if (!ctx) return EXIT_LIMIT;
-  code = compare(&j, ctx, argv + optind);
-  surg_context_free(ctx);
+  if (cli_options(argc, argv, &command, &code)) {
+    code = check_options(&j, argc - optind);
+    surg_context *ctx = code == EXIT_DONE ? cli_context(&j.common) : NULL;
+    if (code == EXIT_DONE) code = ctx ? compare(&j, ctx, argv + optind) : EXIT_LIMIT;
+    surg_context_free(ctx);
+  }
+  cli_run_free(&j.how);
   return cli_flush(code);
 }

@@ -17,6 +17,7 @@ static const char help[] =
     "usage: onnxsurg split --parts N [OPTION]... MODEL\n"
     "       onnxsurg split --max-bytes SIZE [OPTION]... MODEL\n"
     "       onnxsurg split --at VALUE,... [OPTION]... MODEL\n"
+    "       onnxsurg split [--embeddings] [--head] [OPTION]... MODEL\n"
     "Divides a model into parts that run one after another: STEM-1.onnx, STEM-2.onnx\n"
     "..., and a manifest STEM.split.json that lists them in order. `run`, `verify`\n"
     "and `merge` accept the manifest in place of a model.\n"
@@ -26,6 +27,10 @@ static const char help[] =
     "                      or nodes\n"
     "  --max-bytes SIZE    as few parts as possible with at most SIZE of weights each\n"
     "  --at VALUE,...      cut after these values (addresses); repeatable, in order\n"
+    "  --embeddings        cut after the lookups of integer inputs in constant tables:\n"
+    "                      the first part is the embeddings\n"
+    "  --head              cut before the last product with a weight: the last part\n"
+    "                      is the output projection\n"
     "  -o, --output STEM   path and start of the names (default: MODEL without its\n"
     "                      extension)\n"
     "  --overwrite         replace parts that exist\n"
@@ -35,12 +40,24 @@ static const char help[] =
     "  --no-fsync          do not wait until the disk has the data\n"
     "  --json              print the manifest\n";
 
-enum { OPT_PARTS = OPT_OWN, OPT_BY, OPT_MAX_BYTES, OPT_AT, OPT_OVERWRITE, OPT_DATA, OPT_NO_FSYNC };
+enum {
+  OPT_PARTS = OPT_OWN,
+  OPT_BY,
+  OPT_MAX_BYTES,
+  OPT_AT,
+  OPT_EMBEDDINGS,
+  OPT_HEAD,
+  OPT_OVERWRITE,
+  OPT_DATA,
+  OPT_NO_FSYNC
+};
 
 static const struct option options[] = {{"parts", required_argument, NULL, OPT_PARTS},
                                         {"by", required_argument, NULL, OPT_BY},
                                         {"max-bytes", required_argument, NULL, OPT_MAX_BYTES},
                                         {"at", required_argument, NULL, OPT_AT},
+                                        {"embeddings", no_argument, NULL, OPT_EMBEDDINGS},
+                                        {"head", no_argument, NULL, OPT_HEAD},
                                         {"output", required_argument, NULL, 'o'},
                                         {"overwrite", no_argument, NULL, OPT_OVERWRITE},
                                         {"external-data", required_argument, NULL, OPT_DATA},
@@ -53,11 +70,12 @@ typedef struct splitting {
   surg_split_options how;
   surg_save_options save;
   bool by, overwrite;
+  bool found[2]; /* cut off this surg_split_what */
   const char *data, *stem;
   cli_words at;
   surg_model *m;
   surg_value ***cuts; /* values of each --at */
-  size_t *n_values;
+  size_t *n_values, n_cuts;
   surg_model **parts;
   char **paths;
   bool *existed; /* a file was at the path before */
@@ -84,6 +102,12 @@ static int take(void *user, int o, char *arg) {
     case OPT_AT:
       if (j->at.n == CUTS) return cli_usage("there are %u --at at most", CUTS);
       return cli_words_take(&j->at, arg);
+    case OPT_EMBEDDINGS:
+      j->found[SURG_SPLIT_EMBEDDINGS] = true;
+      return EXIT_DONE;
+    case OPT_HEAD:
+      j->found[SURG_SPLIT_HEAD] = true;
+      return EXIT_DONE;
     case OPT_OVERWRITE:
       j->overwrite = true;
       return EXIT_DONE;
@@ -131,15 +155,27 @@ static int read_cut(splitting *j, size_t k) {
   return code;
 }
 
+/* Adds a cut for embeddings or head. */
+static int find_cut(splitting *j, int32_t what) {
+  const size_t k = j->n_cuts++;
+  j->cuts[k] = calloc(CUT_VALUES, sizeof **j->cuts);
+  if (!j->cuts[k]) return cli_no_memory();
+  const surg_status s = surg_split_find(j->m, what, j->cuts[k], CUT_VALUES, &j->n_values[k]);
+  return s == SURG_ELIMIT ? cli_usage("too many values to cut at") : cli_exit_code(s);
+}
+
 static int read_cuts(splitting *j) {
   int code = EXIT_DONE;
-  j->cuts = calloc(j->at.n + 1, sizeof *j->cuts);
-  j->n_values = calloc(j->at.n + 1, sizeof *j->n_values);
+  j->cuts = calloc(j->at.n + 3, sizeof *j->cuts);
+  j->n_values = calloc(j->at.n + 3, sizeof *j->n_values);
+  j->n_cuts = j->at.n;
   if (!j->cuts || !j->n_values) return cli_no_memory();
   for (size_t k = 0; k < j->at.n && code == EXIT_DONE; k++) code = read_cut(j, k);
+  for (int32_t what = 0; what < 2 && code == EXIT_DONE; what++)
+    if (j->found[what]) code = find_cut(j, what);
   j->how.cuts = (surg_value *const *const *)j->cuts;
   j->how.n_values = j->n_values;
-  j->how.n_cuts = j->at.n;
+  j->how.n_cuts = j->n_cuts;
   return code;
 }
 
@@ -284,15 +320,14 @@ static int run(splitting *j, surg_context *ctx, const char *in) {
     if (s != SURG_OK) remove_parts(j);
     code = cli_exit_code(s);
   }
-  if (s != SURG_OK && !surg_context_error(ctx))
-    cli_error(NULL, "%s", surg_status_name(s));
+  if (s != SURG_OK && !surg_context_error(ctx)) cli_error(NULL, "%s", surg_status_name(s));
   if (code == EXIT_DONE) report(j, text);
   surg_context_free_bytes(ctx, text);
   return code;
 }
 
 static void finish(splitting *j) {
-  for (size_t k = 0; j->cuts && k < j->at.n; k++) free(j->cuts[k]);
+  for (size_t k = 0; j->cuts && k < j->n_cuts; k++) free(j->cuts[k]);
   for (size_t k = 0; j->paths && k <= j->n; k++) free(j->paths[k]);
   for (size_t k = 0; j->parts && k < j->n; k++) surg_model_free(j->parts[k]);
   surg_model_free(j->m);
@@ -309,11 +344,12 @@ int cmd_split(int argc, char **argv) {
   int code;
   const cli_command command = {options, "o:", help, take, &j, &j.common};
   if (cli_options(argc, argv, &command, &code)) {
-    const int ways = (j.how.parts > 0) + (j.how.max_bytes > 0) + (j.at.n > 0);
+    const int ways =
+        (j.how.parts > 0) + (j.how.max_bytes > 0) + (j.at.n > 0) + (j.found[0] || j.found[1]);
     if (argc - optind != 1)
       code = cli_usage("split expects one model: `onnxsurg split --parts 2 MODEL`");
     else if (ways != 1)
-      code = cli_usage("split expects one of --parts, --max-bytes and --at");
+      code = cli_usage("split expects one of --parts, --max-bytes, --at and --embeddings, --head");
     else if (!j.stem && strcmp(argv[optind], "-") == 0)
       code = cli_usage("a model from standard input needs --output");
     surg_context *ctx = code == EXIT_DONE ? cli_context(&j.common) : NULL;
