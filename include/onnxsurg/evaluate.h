@@ -193,6 +193,13 @@ SURG_EXPORT const char *surg_session_why(const surg_session *s);
 typedef void (*surg_node_time_fn)(void *user, const surg_node *n, uint64_t ns);
 /* Sets what is called with the time of each node. */
 SURG_EXPORT void surg_session_watch(surg_session *s, surg_node_time_fn fn, void *user);
+/* Called with each value that a node computes, and each input that a subgraph or a function
+ * receives, in the order of the run: once in each iteration of a loop and each call of a function.
+ * The array is valid during the call. */
+typedef void (*surg_value_fn)(void *user, const surg_value *v, const surg_array *a);
+/* Sets what is called with the values of all graphs of the model; NULL: nothing. The built-in
+ * evaluator alone does. */
+SURG_EXPORT void surg_session_observe(surg_session *s, surg_value_fn fn, void *user);
 /* A copy of a model whose outputs are its own, then all values that nodes of its main graph
  * compute; to free with surg_model_free. SURG_EUSAGE for NULL, SURG_ENOMEM. O(model) */
 SURG_EXPORT surg_status surg_model_all_outputs(const surg_model *model, surg_model **out);

@@ -75,7 +75,8 @@ struct surg_session {
   surg__engine own; /* where the caller gives no engine */
   surg__exec exec;
   surg_node_time_fn report;
-  void *user;
+  surg_value_fn observe;
+  void *user, *observer;
   uint64_t started; /* of the node of the main graph that runs now */
 };
 
@@ -165,12 +166,45 @@ static void after(void *user, const surg_node *n) {
     s->report(s->user, n, surg__os_now_ns() - s->started);
 }
 
+/* Shows an array to the observer, as a handle that lasts for the call. */
+static surg_status show(void *user, const surg_value *v, const surg__array *a) {
+  surg_session *s = user;
+  surg_array *handle = NULL;
+  const surg_status status = surg__array_handle(s->ctx, a, &handle);
+  if (status == SURG_OK) s->observe(s->observer, v, handle);
+  surg_array_free(handle);
+  return status;
+}
+
+static surg_status show_output(void *user, const surg_node *n, size_t output,
+                               const surg__array *a) {
+  return show(user, surg_node_output(n, output), a);
+}
+
+static void set_hooks(surg_session *s) {
+  s->exec.watched = (surg__session){.user = s};
+  if (s->report) {
+    s->exec.watched.before = before;
+    s->exec.watched.after = after;
+  }
+  if (s->observe) {
+    s->exec.watched.watch = show_output;
+    s->exec.watched.enter = show;
+  }
+}
+
 void surg_session_watch(surg_session *s, surg_node_time_fn fn, void *user) {
   if (!s) return;
   s->report = fn;
   s->user = user;
-  s->exec.watched =
-      fn ? (surg__session){.before = before, .after = after, .user = s} : (surg__session){0};
+  set_hooks(s);
+}
+
+void surg_session_observe(surg_session *s, surg_value_fn fn, void *user) {
+  if (!s) return;
+  s->observe = fn;
+  s->observer = user;
+  set_hooks(s);
 }
 
 surg_status surg_model_all_outputs(const surg_model *model, surg_model **out) {

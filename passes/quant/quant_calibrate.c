@@ -11,6 +11,7 @@
 #include "../util/samples.h"
 #include "quant_static.h"
 
+#define FAR_SIZE 1000 /* of the least number that masks others */
 #define BINS_MOST (UINT64_C(1) << 26) /* bytes of the counts of all values */
 
 /* --- options --- */
@@ -92,10 +93,20 @@ bool quant_static_options(quant_static_state *s) {
 
 /* --- ranges --- */
 
+/* The bit of a number in `sizes`. */
+static size_t size_of(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return (bits >> 23 & 255) / 2;
+}
+
 static void meet(quant_value *x, const float *f, uint64_t n) {
   double low = x->low, high = x->high;
   for (uint64_t i = 0; i < n; i++) {
-    if (!(fabsf(f[i]) <= FLT_MAX)) x->broken = true;
+    const float size = fabsf(f[i]);
+    const size_t at = size_of(f[i]);
+    if (!(size <= FLT_MAX)) x->broken = true;
+    if (size > 0) x->sizes[at / 64] |= UINT64_C(1) << at % 64;
     low = f[i] < low ? f[i] : low;
     high = f[i] > high ? f[i] : high;
   }
@@ -113,11 +124,17 @@ static void count(quant_value *x, const float *f, uint64_t n) {
   }
 }
 
-static void take(quant_static_state *s, const surg_value *v, const surg_array *a,
-                 void (*visit)(quant_value *x, const float *f, uint64_t n)) {
-  quant_value *x = v ? quant_value_of(s, v) : NULL;
-  if (x && x->marked && x->like == QUANT_NONE && !x->broken && surg_array_dtype(a) == SURG_FLOAT)
-    visit(x, surg_array_data(a), surg_array_count(a));
+/* What values do that are observed. */
+typedef struct visitor {
+  quant_static_state *s;
+  void (*visit)(quant_value *x, const float *f, uint64_t n);
+} visitor;
+
+static void take(void *user, const surg_value *v, const surg_array *a) {
+  const visitor *o = user;
+  quant_value *x = v ? quant_value_of(o->s, v) : NULL;
+  if (x && !x->broken && surg_array_dtype(a) == SURG_FLOAT)
+    o->visit(x, surg_array_data(a), surg_array_count(a));
 }
 
 static bool failed(quant_static_state *s, const samples_runs *r) {
@@ -128,24 +145,34 @@ static bool failed(quant_static_state *s, const samples_runs *r) {
   return false;
 }
 
+/* Runs sample i, and lets `o` take the values. Values of runs on drawn inputs that the model
+ * rejects must not count: a run before finds inputs that it accepts. */
+static surg_status run_one(quant_static_state *s, samples_runs *r, uint64_t i, visitor *o) {
+  surg_inputs *in = NULL;
+  surg_session_observe(r->session, samples_given(s->c->p) ? take : NULL, o);
+  surg_status st = samples_run(s->c->p, r, i, &in);
+  for (size_t k = 0; st == SURG_OK && k < surg_graph_input_count(s->g); k++) {
+    surg_array *a = NULL;
+    if (surg_inputs_get(in, k, &a) == SURG_OK) take(o, surg_graph_input(s->g, k), a);
+    surg_array_free(a);
+  }
+  if (st == SURG_OK && !samples_given(s->c->p)) {
+    samples_clear(r);
+    surg_session_observe(r->session, take, o);
+    st = surg_session_run(r->session, in, r->out, r->n_out);
+  }
+  surg_inputs_free(in);
+  return st;
+}
+
 /* Runs all samples and lets `visit` take the values that are marked. */
 static bool run_all(quant_static_state *s, samples_runs *r,
                     void (*visit)(quant_value *x, const float *f, uint64_t n)) {
-  const surg_graph *all = surg_model_graph(r->m);
+  visitor o = {s, visit};
   for (s->samples = 0;; s->samples++) {
-    surg_inputs *in = NULL;
-    const surg_status st = samples_run(s->c->p, r, s->samples, &in);
-    for (size_t i = 0; st == SURG_OK && i < surg_graph_input_count(s->g); i++) {
-      surg_array *a = NULL;
-      if (surg_inputs_get(in, i, &a) == SURG_OK) take(s, surg_graph_input(s->g, i), a, visit);
-      surg_array_free(a);
-    }
-    surg_inputs_free(in);
+    const surg_status st = run_one(s, r, s->samples, &o);
     if (st == SURG_ENOTFOUND) return true;
     if (st != SURG_OK) return surg_session_why(r->session)[0] && failed(s, r);
-    for (size_t i = 0; i < r->n_out; i++)
-      take(s, surg_graph_find_value(s->g, surg_value_name(surg_graph_output(all, i))), r->out[i],
-           visit);
   }
 }
 
@@ -176,17 +203,36 @@ static void scale_of(const quant_static_state *s, quant_value *x) {
                          : (int64_t)fmin(fmax(nearbyint(low - x->cut_low / x->scale), low), high);
 }
 
-bool quant_calibrate(quant_static_state *s, surg_model *model) {
+/* Whether x has elements of sizes between the bits `from` and `to`, which is excluded. */
+static bool has_between(const quant_value *x, size_t from, size_t to) {
+  for (size_t i = from; i < to; i++)
+    if (x->sizes[i / 64] >> i % 64 & 1) return true;
+  return false;
+}
+
+/* Whether a value has numbers that mask others, such as -10000, -1e9 or the lowest float: numbers
+ * that are at least FAR_SIZE, others that become 0 by their scale, and none between. */
+static bool is_far(const quant_value *x) {
+  const double size = fmax(-x->cut_low, x->cut_high);
+  const size_t zero = size_of((float)(size / 512)), large = size_of((float)(size / 8));
+  return size >= FAR_SIZE && has_between(x, 0, zero) && !has_between(x, zero, large);
+}
+
+bool quant_calibrate(quant_static_state *s) {
   const surg_engine_options how = {.size = sizeof how};
   samples_runs r;
-  const surg_status st = samples_open(s->c->p, model, &how, &r);
+  const surg_status st = samples_open(s->c->p, s->c->m, &how, &r);
   bool ok = st == SURG_OK && run_all(s, &r, meet);
   if (st == SURG_EUNSUPPORTED || st == SURG_EINVALID)
     surg_pass_fail(s->c->p, NULL, "the evaluator cannot run the model");
   if (ok && s->method != QUANT_MINMAX) ok = make_bins(s) && run_all(s, &r, count);
   samples_close(&r);
-  for (size_t i = 0; i < s->n_values && ok; i++)
-    if (s->values[i].marked && s->values[i].like == QUANT_NONE) scale_of(s, &s->values[i]);
+  if (surg_model_infer_calls(s->c->m)) return false; /* a run infers without calls */
+  for (size_t i = 0; i < s->n_values && ok; i++) {
+    if (!s->values[i].seen || s->values[i].broken) continue;
+    scale_of(s, &s->values[i]);
+    s->values[i].far = is_far(&s->values[i]);
+  }
   s->drawn = !samples_given(s->c->p);
   return ok;
 }

@@ -13,7 +13,8 @@ static surg_value *number(quant_static_state *s, quant_value *x, const char *suf
                           const void *one) {
   const char *stem = quant_stem(s->c, x->v, suffix);
   surg_tensor *t = stem ? surg_tensor_new_numbers(s->c->m, dtype, NULL, 0, one, 1) : NULL;
-  return t ? surg_graph_constant(s->g, NULL, stem, t) : NULL;
+  surg_graph *g = surg_value_graph(x->v);
+  return t ? surg_graph_constant(g, surg_graph_first_node(g), stem, t) : NULL;
 }
 
 /* The constants of the scale of a value, which others may have, too. */
@@ -35,10 +36,13 @@ static bool feed(surg_node *n, surg_value *x, const quant_value *root) {
 
 /* The value is an input of the graph, or other readers have floats: x->restored is beside it. */
 static bool beside(quant_static_state *s, quant_value *x, const quant_value *root) {
-  surg_node *before = quant_after(x->v);
-  surg_node *q = quant_node(s->c, s->g, before, "QuantizeLinear", x->v, "_quantized");
-  surg_node *d =
-      q ? quant_node(s->c, s->g, before, "DequantizeLinear", x->v, "_dequantized") : NULL;
+  surg_graph *g = surg_value_graph(x->v);
+  /* In a function the scale is the result of a Constant, the zero point that of one before it. */
+  const surg_node *scale = surg_value_producer(root->scale_v, NULL);
+  surg_node *before = scale && !surg_value_producer(x->v, NULL) ? surg_node_next(scale)
+                                                                : quant_after(x->v);
+  surg_node *q = quant_node(s->c, g, before, "QuantizeLinear", x->v, "_quantized");
+  surg_node *d = q ? quant_node(s->c, g, before, "DequantizeLinear", x->v, "_dequantized") : NULL;
   if (!d || !feed(q, x->v, root) || !feed(d, surg_node_output(q, 0), root)) return false;
   x->restored = surg_node_output(d, 0);
   return true;
@@ -47,13 +51,14 @@ static bool beside(quant_static_state *s, quant_value *x, const quant_value *roo
 /* The value keeps its name and readers as the restored one; its producer gets a new output. */
 static bool instead(quant_static_state *s, quant_value *x, const quant_value *root) {
   size_t index;
+  surg_graph *g = surg_value_graph(x->v);
   surg_node *by = surg_value_producer(x->v, &index), *before = surg_node_next(by);
-  surg_node *q = quant_node(s->c, s->g, before, "QuantizeLinear", x->v, "_quantized");
-  surg_node *d = q ? quant_node(s->c, s->g, before, "DequantizeLinear", x->v, "_restored") : NULL;
+  surg_node *q = quant_node(s->c, g, before, "QuantizeLinear", x->v, "_quantized");
+  surg_node *d = q ? quant_node(s->c, g, before, "DequantizeLinear", x->v, "_restored") : NULL;
   if (!d || surg_node_take_output(d, 0, x->v)) return false;
   surg_value *made = surg_node_add_output(by, index);
   const char *stem = made ? quant_stem(s->c, x->v, "_float") : NULL;
-  const char *name = stem ? surg_graph_fresh_name(s->g, stem) : NULL;
+  const char *name = stem ? surg_graph_fresh_name(g, stem) : NULL;
   return name && surg_value_rename(made, name) == SURG_OK && feed(q, made, root) &&
          feed(d, surg_node_output(q, 0), root);
 }
@@ -146,15 +151,16 @@ static bool place_bias(quant_static_state *s, const quant_member *m) {
   if (!bias_of(s, m, &b)) return true;
   const size_t scales = (size_t)surg_tensor_count(b.w->scales), rank = b.w->each;
   const int64_t n = (int64_t)b.n;
+  surg_graph *g = surg_node_graph(m->n);
   if (!fill_bias(s, &b, scales, &fits)) return false;
   if (!fits || !quant_allow(s->c)) return true;
   surg_tensor *q = surg_tensor_new_numbers(s->c->m, SURG_INT32, &n, 1, b.q, b.n);
   surg_tensor *t = surg_tensor_new_numbers(s->c->m, SURG_FLOAT, &n, rank, b.scales, scales);
   const char *qn = quant_stem(s->c, b.v, "_quantized"), *tn = quant_stem(s->c, b.v, "_scale");
-  surg_value *qv = q && qn ? surg_graph_constant(s->g, NULL, qn, q) : NULL;
-  surg_value *tv = t && tn ? surg_graph_constant(s->g, NULL, tn, t) : NULL;
+  surg_value *qv = q && qn ? surg_graph_constant(g, m->n, qn, q) : NULL;
+  surg_value *tv = t && tn ? surg_graph_constant(g, m->n, tn, t) : NULL;
   surg_node *d =
-      qv && tv ? quant_node(s->c, s->g, m->n, "DequantizeLinear", b.v, "_dequantized") : NULL;
+      qv && tv ? quant_node(s->c, g, m->n, "DequantizeLinear", b.v, "_dequantized") : NULL;
   if (!d || surg_node_set_input(d, 0, qv) || surg_node_set_input(d, 1, tv) ||
       (rank && surg_node_set_int(d, "axis", 0)) ||
       surg_node_set_input(m->n, 2, surg_node_output(d, 0)))

@@ -24,6 +24,7 @@ static const char *const reasons[] = {
     [QUANT_FORM] = "the quantized operator does not have this form",
     [QUANT_COMPUTED] = "no operand is constant",
     [QUANT_RANGE] = "the range of a value is unknown",
+    [QUANT_FAR] = "a value contains numbers that mask others",
     [QUANT_ERROR] = "the tolerance requires it",
     [QUANT_LIMIT] = "the limit of rewrites is reached",
 };

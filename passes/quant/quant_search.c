@@ -38,18 +38,37 @@ double quant_worst_output(quant_static_state *s) {
   return worst;
 }
 
+/* The node of the main graph that contains n; NULL: n is in a function. */
+static const surg_node *outermost(const surg_node *n) {
+  const surg_node *in;
+  while ((in = surg_graph_parent_node(surg_node_graph(n)))) n = in;
+  return surg_graph_get_kind(surg_node_graph(n)) == SURG_GRAPH_MAIN ? n : NULL;
+}
+
+/* The error that a member adds. That of values in subgraphs is not known: the whole node is taken
+ * for each of its members. Those of functions come last. */
+static double added_by(quant_static_state *s, const quant_member *m) {
+  const surg_node *n = outermost(m->n);
+  double before = 0, after = 0;
+  if (!n) return -HUGE_VAL;
+  for (size_t k = 0; k < surg_node_input_count(n); k++) {
+    const quant_value *x = n != m->n              ? quant_value_of(s, surg_node_input(n, k))
+                           : quant_is_operand(m, k) ? quant_operand(s, m, k)
+                                                    : NULL;
+    if (x) before = fmax(before, error_of(s, x->v));
+  }
+  for (size_t k = 0; k < (n == m->n ? 1 : surg_node_output_count(n)); k++)
+    after = fmax(after, error_of(s, surg_node_output(n, k)));
+  return after - before;
+}
+
 /* Orders the members that a trial quantized; their number. */
 static size_t order(quant_static_state *s, rank *ranks) {
   size_t n = 0;
   for (size_t i = 0; i < s->n_members; i++) {
     const quant_member *m = &s->members[i];
-    double before = 0;
     if (m->why != QUANT_FREE || (m->role != QUANT_PRODUCT && m->role != QUANT_MATH)) continue;
-    for (size_t k = 0; k < surg_node_input_count(m->n); k++) {
-      const quant_value *x = quant_is_operand(m, k) ? quant_operand(s, m, k) : NULL;
-      if (x) before = fmax(before, error_of(s, x->v));
-    }
-    ranks[n++] = (rank){i, error_of(s, surg_node_output(m->n, 0)) - before};
+    ranks[n++] = (rank){i, added_by(s, m)};
   }
   qsort(ranks, n, sizeof *ranks, by_error);
   return n;
@@ -85,7 +104,7 @@ static double trial(search *x, size_t left) {
   s.c = &c;
   s.g = c.m ? surg_model_graph(c.m) : NULL;
   if (s.g && !surg_model_infer_calls(c.m) && quant_find_chosen(&c) && quant_collect(&c) &&
-      quant_static_apply(&s, x->before) && quant_compare(&s, x->before))
+      quant_static_apply(&s) && quant_compare(&s, x->before))
     worst = s.unknown ? UNKNOWN : quant_worst_output(&s);
   if (worst >= 0 && !x->trials) x->n = order(&s, x->ranks);
   x->trials++;
@@ -95,7 +114,7 @@ static double trial(search *x, size_t left) {
 
 bool quant_search(quant_static_state *s, surg_model *before) {
   search x = {.s = s, .before = before};
-  const size_t members = surg_graph_node_count(s->g);
+  const size_t members = quant_node_count(s->c->m);
   s->skip = surg_pass_alloc(s->c->p, members + 1);
   x.ranks = surg_pass_alloc(s->c->p, (members + 1) * sizeof *x.ranks);
   if (!s->skip || !x.ranks) return false;

@@ -9,6 +9,8 @@
 
 #include "../util/give.h"
 
+#define MOST_ROUNDS 64 /* of leaving members whose values have no range */
+
 static const struct {
   int op;
   uint8_t role;
@@ -50,16 +52,18 @@ static bool is_activation(const surg_value *v) {
 
 static bool list_values(quant_static_state *s) {
   size_t n = 0;
-  for (surg_value *v = NULL; (v = surg_graph_next_value(s->g, v));) n += is_activation(v);
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(s->c->m, g));)
+    for (surg_value *v = NULL; (v = surg_graph_next_value(g, v));) n += is_activation(v);
   s->values = surg_pass_alloc(s->c->p, (n + 1) * sizeof *s->values);
   s->order = surg_pass_alloc(s->c->p, (n + 1) * sizeof *s->order);
   if (!s->values || !s->order) return false;
-  for (surg_value *v = NULL; (v = surg_graph_next_value(s->g, v));) {
-    if (!is_activation(v)) continue;
-    quant_value *x = &s->values[s->n_values++];
-    *x = (quant_value){.v = v, .like = QUANT_NONE};
-    s->order[x - s->values] = x;
-  }
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(s->c->m, g));)
+    for (surg_value *v = NULL; (v = surg_graph_next_value(g, v));) {
+      if (!is_activation(v)) continue;
+      quant_value *x = &s->values[s->n_values++];
+      *x = (quant_value){.v = v, .like = QUANT_NONE};
+      s->order[x - s->values] = x;
+    }
   qsort(s->order, s->n_values, sizeof *s->order, by_handle);
   return true;
 }
@@ -97,9 +101,12 @@ static bool has_constant(const surg_node *n) {
 }
 
 static quant_why role_why(const quant_static_state *s, const surg_node *n, quant_role role) {
+  const surg_graph *g = surg_node_graph(n);
   const quant_why why = quant_user_why(s->c, n);
   if (why != QUANT_FREE) return why;
-  if (surg_graph_opset(s->g, "") < 10 || !give_builtin(s->g, "QuantizeLinear")) return QUANT_OPSET;
+  if (surg_graph_opset(g, "") < (s->activations == SURG_FLOAT8E4M3FN ? 19 : 10) ||
+      !give_builtin(g, "QuantizeLinear"))
+    return QUANT_OPSET;
   if (quant_in_region(n)) return QUANT_REGION;
   if (role == QUANT_PRODUCT) return QUANT_FREE;
   return is_activation(limited(n)) ? QUANT_FREE : QUANT_FORM;
@@ -125,23 +132,34 @@ static quant_why operands_why(const quant_static_state *s, const quant_member *m
                                            : c->weights[c->sites[m->site].weight].why);
 }
 
+/* Adds a node, if it is a member; *site: the first one that may belong to it or a later node. */
+static void list_member(quant_static_state *s, surg_node *n, uint32_t *site) {
+  quant_member m = {.n = n, .kind = (uint8_t)quant_kind_of(n), .site = QUANT_NONE};
+  for (size_t k = 0; surg_node_schema(n) && k < sizeof members / sizeof *members; k++)
+    if (members[k].op == surg_node_op(n)) m.role = members[k].role;
+  if (m.role == QUANT_MATH && has_constant(n)) m.role = QUANT_LIMITER;
+  for (; *site < s->c->n_sites && s->c->sites[*site].n == n; ++*site)
+    if (m.site == QUANT_NONE) m.site = *site;
+  if (m.role == QUANT_OUTSIDE) return;
+  m.why = (uint8_t)role_why(s, n, (quant_role)m.role);
+  if (m.why == QUANT_FREE) m.why = (uint8_t)operands_why(s, &m);
+  if (m.why == QUANT_FREE && s->skip && s->skip[s->n_members]) m.why = QUANT_ERROR;
+  s->members[s->n_members++] = m;
+}
+
+size_t quant_node_count(const surg_model *m) {
+  size_t n = 0;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) n += surg_graph_node_count(g);
+  return n;
+}
+
 static bool list_members(quant_static_state *s) {
   uint32_t site = 0;
-  s->members = surg_pass_alloc(s->c->p, (surg_graph_node_count(s->g) + 1) * sizeof *s->members);
+  s->members = surg_pass_alloc(s->c->p, (quant_node_count(s->c->m) + 1) * sizeof *s->members);
   if (!s->members) return false;
-  for (surg_node *n = surg_graph_first_node(s->g); n; n = surg_node_next(n)) {
-    quant_member m = {.n = n, .kind = (uint8_t)quant_kind_of(n), .site = QUANT_NONE};
-    for (size_t k = 0; surg_node_schema(n) && k < sizeof members / sizeof *members; k++)
-      if (members[k].op == surg_node_op(n)) m.role = members[k].role;
-    if (m.role == QUANT_MATH && has_constant(n)) m.role = QUANT_LIMITER;
-    for (; site < s->c->n_sites && s->c->sites[site].n == n; site++)
-      if (m.site == QUANT_NONE) m.site = site;
-    if (m.role == QUANT_OUTSIDE) continue;
-    m.why = (uint8_t)role_why(s, n, (quant_role)m.role);
-    if (m.why == QUANT_FREE) m.why = (uint8_t)operands_why(s, &m);
-    if (m.why == QUANT_FREE && s->skip && s->skip[s->n_members]) m.why = QUANT_ERROR;
-    s->members[s->n_members++] = m;
-  }
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(s->c->m, g));)
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      list_member(s, n, &site);
   return true;
 }
 
@@ -194,25 +212,43 @@ static void mark_all(quant_static_state *s) {
   }
 }
 
-/* Whether the range of a marked value is known. */
-static bool ranged(const quant_static_state *s, const quant_value *x) {
-  if (!x || !x->marked) return true;
+/* Why the range of a marked value cannot be quantized. */
+static quant_why range_why(const quant_static_state *s, const quant_value *x) {
+  if (!x || !x->marked) return QUANT_FREE;
   if (x->like != QUANT_NONE) x = &s->values[x->like];
-  return x->seen && !x->broken;
+  if (!x->seen || x->broken) return QUANT_RANGE;
+  return x->far ? QUANT_FAR : QUANT_FREE;
 }
 
-/* Leaves the members that read or make a value without a range. */
-static void leave_unranged(quant_static_state *s) {
-  for (size_t i = 0; i < s->n_members; i++) {
-    quant_member *m = &s->members[i];
-    bool known = true;
-    for (size_t k = 0; k < surg_node_input_count(m->n); k++)
-      if (quant_is_operand(m, k)) known &= ranged(s, quant_value_of(s, surg_node_input(m->n, k)));
-    for (size_t k = 0; k < surg_node_output_count(m->n); k++)
-      known &= ranged(s, quant_value_of(s, surg_node_output(m->n, k)));
-    if (!known && m->why == QUANT_FREE) m->why = QUANT_RANGE;
-  }
+/* Leaves a member that reads or makes a value without a range. Whether it was not left before. */
+static bool leave_unranged(quant_static_state *s, quant_member *m) {
+  quant_why why = QUANT_FREE;
+  if (m->why != QUANT_FREE) return false;
+  for (size_t k = 0; k < surg_node_input_count(m->n) && why == QUANT_FREE; k++)
+    if (quant_is_operand(m, k)) why = range_why(s, quant_value_of(s, surg_node_input(m->n, k)));
+  for (size_t k = 0; k < surg_node_output_count(m->n) && why == QUANT_FREE; k++)
+    why = range_why(s, quant_value_of(s, surg_node_output(m->n, k)));
+  m->why = (uint8_t)why;
+  return why != QUANT_FREE;
+}
+
+/* Marks values of which the ranges are known. */
+static void mark_ranged(quant_static_state *s) {
   mark_all(s);
+  for (size_t i = 0; i < s->n_values; i++)
+    if (range_why(s, &s->values[i]) != QUANT_FREE) s->values[i].marked = false;
+}
+
+/* Leaves members without ranges. Where a limiter stays, the value before it is marked instead, and
+ * may be without a range, too; after some rounds such values are just not quantized. */
+static void leave_all_unranged(quant_static_state *s) {
+  bool any = true;
+  for (int round = 0; any && round < MOST_ROUNDS; round++) {
+    any = false;
+    for (size_t i = 0; i < s->n_members; i++) any = leave_unranged(s, &s->members[i]) || any;
+    mark_all(s);
+  }
+  mark_ranged(s);
 }
 
 /* --- the whole --- */
@@ -237,7 +273,7 @@ static bool restore(quant_static_state *s) {
     const quant_weight *w = &c->weights[c->sites[m->site].weight];
     if (!w->restored) m->why = w->why ? w->why : QUANT_LIMIT;
   }
-  mark_all(s);
+  mark_ranged(s);
   for (size_t i = 0; i < s->n_members && ok; i++)
     if (s->members[i].role == QUANT_PRODUCT && s->members[i].why == QUANT_FREE) {
       quant_value *y = quant_value_of(s, surg_node_output(s->members[i].n, 0));
@@ -260,13 +296,12 @@ static void count_members(quant_static_state *s) {
   }
 }
 
-/* Products in subgraphs and functions, whose values are not measured. */
+/* Operators with weights that are no members. */
 static void leave_others(quant_static_state *s) {
   for (uint32_t i = 0; i < s->c->n_sites; i++) {
     quant_site *x = &s->c->sites[i];
-    if (x->why != QUANT_FREE) continue;
-    if (surg_node_graph(x->n) != s->g) x->why = QUANT_RANGE;
-    if (x->kind == QUANT_GATHER || x->kind == QUANT_RECURRENT) x->why = QUANT_FORM;
+    if (x->why == QUANT_FREE && (x->kind == QUANT_GATHER || x->kind == QUANT_RECURRENT))
+      x->why = QUANT_FORM;
   }
 }
 
@@ -311,7 +346,7 @@ static bool any_marked(const quant_static_state *s) {
   return false;
 }
 
-bool quant_static_apply(quant_static_state *s, surg_model *before) {
+bool quant_static_apply(quant_static_state *s) {
   leave_others(s);
   if (!list_values(s) || !list_members(s)) return false;
   mark_all(s);
@@ -319,8 +354,8 @@ bool quant_static_apply(quant_static_state *s, surg_model *before) {
     count_members(s);
     return true;
   }
-  if (!quant_calibrate(s, before)) return false;
-  leave_unranged(s);
+  if (!quant_calibrate(s)) return false;
+  leave_all_unranged(s);
   if (!restore(s) || !quant_place(s)) return false;
   count_members(s);
   return true;
@@ -332,7 +367,7 @@ bool quant_static(quant *c) {
   if (!quant_static_options(&s)) return false;
   if (surg_model_all_outputs(c->m, &before) != SURG_OK) return false;
   bool ok = s.tolerance < 0 || quant_search(&s, before);
-  ok = ok && quant_static_apply(&s, before);
+  ok = ok && quant_static_apply(&s);
   if (ok && c->values) ok = quant_compare(&s, before);
   surg_model_free(before);
   if (ok) search_line(&s);

@@ -32,11 +32,13 @@ typedef struct quant_member {
 
 #define QUANT_BINS 2048
 
-/* A float value of the main graph. */
+/* A float value. */
 typedef struct quant_value {
   surg_value *v;
   bool marked;              /* it is to be quantized */
   bool seen, broken;        /* a run computed it; it was NaN or infinite */
+  bool far;                 /* the range is that of numbers that mask others */
+  uint64_t sizes[2];        /* the exponents of elements other than 0: bit e / 2 of both */
   uint32_t like;            /* the value whose scale it has; QUANT_NONE: its own */
   double low, high;         /* of all runs, 0 included */
   uint64_t *bins;           /* the elements between them; NULL: not counted */
@@ -74,18 +76,20 @@ typedef struct quant_static_state {
 bool quant_is_operand(const quant_member *m, size_t i);
 /* The value of the original model that input i of a member reads, whose entry has its errors. */
 quant_value *quant_operand(quant_static_state *s, const quant_member *m, size_t i);
-/* Finds members, measures ranges, and rewrites the model. `before`: as it was, with all values as
- * outputs. */
-bool quant_static_apply(quant_static_state *s, surg_model *before);
-/* The entry of a float value that the main graph defines; NULL: v is none. */
+/* The nodes of all graphs. */
+size_t quant_node_count(const surg_model *m);
+/* Finds members, measures ranges, and rewrites the model. */
+bool quant_static_apply(quant_static_state *s);
+/* The entry of a float value; NULL: v is none. */
 quant_value *quant_value_of(quant_static_state *s, const surg_value *v);
 
 /* --- quant_calibrate.c --- */
 /* Reads the options of static quantization. False: reported. */
 bool quant_static_options(quant_static_state *s);
-/* Runs the model and sets ranges of marked values. FAILED: reported. */
-bool quant_calibrate(quant_static_state *s, surg_model *model);
-/* Runs the model as it was and as it is, and compares values of the same name. */
+/* Runs the model, which is as it was, and sets ranges of marked values. False: reported. */
+bool quant_calibrate(quant_static_state *s);
+/* Runs the model as it was, with all values as outputs, and as it is, and compares values of the
+ * main graph that have the same name. */
 bool quant_compare(quant_static_state *s, surg_model *before);
 
 /* --- quant_search.c --- */

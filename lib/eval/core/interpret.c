@@ -172,6 +172,7 @@ static surg_status feed(surg__machine *m, surg_graph *g, const surg__array *inpu
     if (i < n_in) {
       surg__array a;
       s = as_declared(m, v, &inputs[i], &a);
+      if (s == SURG_OK && m->session->enter) s = m->session->enter(m->session->user, v, &a);
       if (s == SURG_OK) s = surg__m_set(m, v, &a);
     } else if (!surg_value_is_initializer(v)) {
       s = surg__m_stop(m, SURG_EINVALID, "a subgraph has more inputs");

@@ -21,6 +21,8 @@ typedef struct surg__session {
   /* Called for every value that a node computes, in subgraphs and functions too. To keep the array,
    * reference it (surg__array_ref) or copy it. A result other than SURG_OK stops the run. */
   surg_status (*watch)(void *user, const surg_node *n, size_t output, const surg__array *a);
+  /* Likewise for every input that a subgraph or function receives. */
+  surg_status (*enter)(void *user, const surg_value *v, const surg__array *a);
   /* Called before and after each node, in subgraphs and functions too. surg__session_read reads its
    * inputs; its attributes are those of the current call. A result other than SURG_OK stops the
    * run. */

@@ -166,6 +166,54 @@ START_TEST(models_run_on_given_inputs) {
 }
 END_TEST
 
+/* What an observer saw of "s", the state of a Loop: an input of its body. */
+typedef struct seen_state {
+  size_t states, values;
+  double sum;
+} seen_state;
+
+static void see(void *user, const surg_value *v, const surg_array *a) {
+  seen_state *seen = user;
+  seen->values++;
+  if (strcmp(surg_value_name(v), "s") != 0) return;
+  seen->states++;
+  seen->sum += surg_array_real(a, 0);
+}
+
+START_TEST(values_of_bodies_are_observed) {
+  surg_model *m = load(
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[1] x) => (float[1] y) <int64 n = {3}, bool t = {1}> {\n"
+      "  y = Loop (n, t, x) <body = b (int64 i, bool c, float[1] s) => (bool d, float[1] z) {\n"
+      "    d = Identity (c)\n    z = Add (s, s)\n  }>\n}\n");
+  static const int64_t one[] = {1};
+  const float x = 1;
+  surg_session *s = NULL;
+  surg_inputs *in = NULL;
+  surg_array *a = NULL, *out = NULL;
+  seen_state seen = {0};
+  ck_assert_int_eq(surg_array_new(ctx, SURG_FLOAT, one, 1, &x, &a), SURG_OK);
+  ck_assert_int_eq(surg_inputs_new(m, NULL, &in), SURG_OK);
+  ck_assert_int_eq(surg_inputs_set(in, "x", a), SURG_OK);
+  ck_assert_int_eq(surg_session_new(NULL, m, &s), SURG_OK);
+  surg_session_observe(s, see, &seen);
+  ck_assert_int_eq(surg_session_run(s, in, &out, 1), SURG_OK);
+  /* Three inputs and two results in each of three iterations, and y. */
+  ck_assert_uint_eq(seen.values, 3 * 5 + 1);
+  ck_assert_uint_eq(seen.states, 3);
+  ck_assert(seen.sum == 1 + 2 + 4);
+  surg_array_free(out);
+  surg_session_observe(s, NULL, NULL);
+  ck_assert_int_eq(surg_session_run(s, in, &out, 1), SURG_OK);
+  ck_assert_uint_eq(seen.values, 3 * 5 + 1);
+  surg_array_free(out);
+  surg_session_free(s);
+  surg_inputs_free(in);
+  surg_array_free(a);
+  surg_model_free(m);
+}
+END_TEST
+
 static bool always(void *user) {
   (void)user;
   return true;
@@ -311,6 +359,7 @@ int main(void) {
   tcase_add_test(t, arrays_hold_elements);
   tcase_add_test(t, arrays_are_saved_and_compared);
   tcase_add_test(t, models_run_on_given_inputs);
+  tcase_add_test(t, values_of_bodies_are_observed);
   tcase_add_test(t, inputs_are_made);
   tcase_add_test(t, models_are_compared);
   tcase_add_test(t, nothing_comparable_is_not_the_same);
