@@ -540,6 +540,10 @@ static bool is_only_named(const surg__target *t, const surg_node *n) {
 
 /* Reports that no fact contradicts the nodes, and none proves their support. */
 static void judge_named(walk *w, const once *done) {
+  if (w->t->says) {
+    surg__buf_printf(&w->text, "supported with a limit: %s", w->t->says);
+    tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_SAYS});
+  }
   if (!done->named) return;
   surg__buf_puts(&w->text,
                  "the target lists operators by name only: which versions, types and attributes "

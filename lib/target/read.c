@@ -657,6 +657,8 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "schema"))
     return json_integer_value(j) == 1 || fail(r, key, "only schema 1 is known");
   if (!strcmp(key, "name")) return (t->name = text_of(r, j, key)) != NULL;
+  if (!strcmp(key, "says") && json_is_null(j)) return (t->says = NULL) == NULL;
+  if (!strcmp(key, "says")) return (t->says = text_of(r, j, key)) != NULL;
   if (!strcmp(key, "title")) return (t->title = text_of(r, j, key)) != NULL;
   if (!strcmp(key, "opset")) return read_opsets(r, j);
   if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);

@@ -180,6 +180,8 @@ struct surg_target {
   bool unsorted_main; /* `unsorted` applies to the main graph, not to subgraphs */
   bool names_only;    /* empty rows are names from a list: what forms the engine accepts is not
                        * stated */
+  const char *says;   /* a limit in words on the whole list: no model is proven to be supported;
+                       * NULL: none */
   bool closed;        /* operators of other domains must be registered by the user */
   bool inlined;       /* nodes of functions are of the opsets that the model imports */
   bool last_import;   /* of two imports of a domain the engine uses the last */
