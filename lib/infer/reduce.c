@@ -68,15 +68,25 @@ static bool asks(const surg__infer *c, const char *attr) {
   return surg__schema_attr(c->schema, attr) && surg_node_int(c->n, attr, 0) != 0;
 }
 
-/* Reads an operand, with its last two axes swapped if the attribute is set; false: it has no
- * rank. */
-static bool turned(const surg__infer *c, const char *attr, surg__fact *f,
+/* Orders the axes of an operand as a product reads them: if attribute `batch` is set, its first axis
+ * precedes its last one, and if `trans` is set, its last two are swapped. False: it has too few
+ * axes for that. */
+static bool turned(const surg__infer *c, const char *trans, const char *batch, surg__fact *f,
                    surg_dim buf[SURG_LIMIT_RANK]) {
-  if (!asks(c, attr)) return true;
+  const bool swaps = asks(c, trans), moves = asks(c, batch);
+  if (!swaps && !moves) return true;
   if (f->rank < 2) return false;
+  const size_t row = f->rank - 2, column = f->rank - 1;
   memcpy(buf, f->dims, f->rank * sizeof *buf);
-  buf[f->rank - 2] = f->dims[f->rank - 1];
-  buf[f->rank - 1] = f->dims[f->rank - 2];
+  if (moves) {
+    memmove(buf, buf + 1, row * sizeof *buf);
+    buf[row] = f->dims[0];
+  }
+  if (swaps) {
+    const surg_dim last = buf[column];
+    buf[column] = buf[row];
+    buf[row] = last;
+  }
   f->dims = buf;
   return true;
 }
@@ -93,8 +103,8 @@ void surg__infer_matmul(surg__infer *c) {
   size_t rank;
   if (!surg__infer_ranked(c, 0, &a)) return;
   if (!surg__infer_ranked(c, c->op == SURG_OP_QLinearMatMul ? 3 : 1, &b)) return;
-  if (asks(c, "transBatchA") || asks(c, "transBatchB") || !turned(c, "transA", &a, a_dims) ||
-      !turned(c, "transB", &b, b_dims))
+  if (!turned(c, "transA", "transBatchA", &a, a_dims) ||
+      !turned(c, "transB", "transBatchB", &b, b_dims))
     return;
   const int dtype = product_dtype(c, &a, &b);
   if (product_dims(&a, &b, dims, &rank))
