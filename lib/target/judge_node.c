@@ -380,6 +380,38 @@ static void judge_stray(surg__judge *j, const surg__op_facts *op) {
   }
 }
 
+/* Whether it is a list without elements. A reference to an attribute of a function is no list. */
+static bool is_empty_list(const surg_attr *a) {
+  size_t n = 1;
+  if (surg_attr_ref(a)) return false;
+  switch (surg_attr_get_kind(a)) {
+    case SURG_ATTR_INTS:
+      surg_attr_ints(a, &n);
+      break;
+    case SURG_ATTR_FLOATS:
+      surg_attr_floats(a, &n);
+      break;
+    case SURG_ATTR_STRINGS:
+      surg_attr_strings(a, &n);
+      break;
+    default:
+      break;
+  }
+  return n == 0;
+}
+
+/* Importers read Constant nodes in a way of their own. */
+static void judge_lists(surg__judge *j) {
+  if (j->t->empty_lists != SURG__NO || surg_node_op(j->n) == SURG_OP_Constant) return;
+  for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
+    const surg_attr *a = surg_node_attr_at(j->n, i);
+    if (!is_empty_list(a)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is an empty list",
+                       surg__q(j->t->ctx, surg_attr_name(a)));
+    return;
+  }
+}
+
 /* Whether the engine has the operator at this opset although ONNX adds it later. */
 static bool is_early(const surg__judge *j, int64_t opset) {
   for (size_t i = 0; i < j->t->n_early; i++) {
@@ -445,6 +477,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
   if (j.worst != SURG__ILLEGAL && !domain[0]) judge_keepdims(&j);
   if (op && j.worst != SURG__ILLEGAL) judge_replaced(&j, domain);
   if (op && !domain[0] && j.worst != SURG__ILLEGAL) judge_stray(&j, op);
+  if (j.worst != SURG__ILLEGAL) judge_lists(&j);
   if (j.worst != SURG__ILLEGAL) surg__judge_half(&j);
   if (j.worst != SURG__ILLEGAL) surg__judge_shape_files(&j);
   return j.worst;

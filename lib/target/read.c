@@ -608,6 +608,7 @@ static bool read_flag(reader *r, const char *key, const json_t *j, bool *found) 
               {"missing_files", &t->missing_files},
               {"short_files", &t->short_files},
               {"sparse", &t->sparse},
+              {"empty_lists", &t->empty_lists},
               {"spec_bodies", &t->bodies}};
   const struct {
     const char *key;

@@ -174,6 +174,7 @@ struct surg_target {
                       * imports it so; UNSAID: spellings do not matter */
   surg__tri repeats; /* functions that call others and have values may be expanded twice */
   surg__tri outside; /* functions may call functions of domains that the model does not import */
+  surg__tri empty_lists; /* attributes may be lists without elements */
   surg__tri bodies;  /* operators with a function body in the ONNX standard need no kernel */
   surg__tdynamic dynamic;
   bool rest_refused;  /* operators that are not listed are unsupported, not unknown */
