@@ -27,7 +27,7 @@ static const char help[] =
     "                      or nodes\n"
     "  --max-bytes SIZE    as few parts as possible with at most SIZE of weights each\n"
     "  --at VALUE,...      cut after these values (addresses); repeatable, in order\n"
-    "  --embeddings        cut after the lookups of integer inputs in constant tables:\n"
+    "  --embeddings        cut after lookups of integer inputs in constant tables:\n"
     "                      the first part is the embeddings\n"
     "  --head              cut before the last product with a weight: the last part\n"
     "                      is the output projection\n"
