@@ -68,9 +68,9 @@ static bool asks(const surg__infer *c, const char *attr) {
   return surg__schema_attr(c->schema, attr) && surg_node_int(c->n, attr, 0) != 0;
 }
 
-/* Orders the axes of an operand as a product reads them: if attribute `batch` is set, its first axis
- * precedes its last one, and if `trans` is set, its last two are swapped. False: it has too few
- * axes for that. */
+/* Orders the axes of an operand as a product reads them: if attribute `batch` is set, its first
+ * axis precedes its last one, and if `trans` is set, its last two are swapped. False: it has too
+ * few axes for that. */
 static bool turned(const surg__infer *c, const char *trans, const char *batch, surg__fact *f,
                    surg_dim buf[SURG_LIMIT_RANK]) {
   const bool swaps = asks(c, trans), moves = asks(c, batch);

@@ -358,7 +358,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 static const surg_option options[] = {
     SURG_OPTION(INT, "length", NULL, "rows of each buffer"),
     SURG_OPTION(INT, "new", "0", "new rows of each run; 0: any number"),
-    SURG_OPTION(BOOL, "window", "false", "keep the newest rows, at the end of the buffer"),
+    SURG_OPTION(BOOL, "window", "false", "keep the newest rows, at the buffer's end"),
     SURG_OPTION(STRING, "position", "past_length", "new input: rows in use before the run"),
 };
 
