@@ -343,10 +343,8 @@ static void visit(fold_state *f, surg_node *n, surg_node **next) {
       fold_node(f, n, next);
   } else if (fold_cone(f, n)) {
     return;
-  } else if (surg_node_output_count(n) == 1 && fold_known(f, n, next)) {
-    return;
-  } else if (op == SURG_OP_Reshape) {
-    fold_reshape(f, n);
+  } else if (surg_node_output_count(n) == 1) {
+    fold_known(f, n, next);
   }
 }
 
@@ -357,6 +355,30 @@ static void walk(fold_state *f, surg_graph *g) {
   }
 }
 
+static bool is_reshape(const surg_node *n) {
+  return surg_node_class(n) == SURG_OP_CLASS_BUILTIN && surg_node_op(n) == SURG_OP_Reshape;
+}
+
+/* Makes targets of Reshape constant, the last one first: a node that reads another target has no
+ * inferred shape until the next pass, nor have the nodes after it. */
+static void walk_reshapes(fold_state *f) {
+  size_t count = 0;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(f->model, g));)
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) count += is_reshape(n);
+  surg_node **list = count ? surg_pass_alloc(f->pass, count * sizeof *list) : NULL;
+  if (!list) {
+    f->failed = f->failed || count;
+    return;
+  }
+  size_t k = 0;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(f->model, g));)
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (is_reshape(n)) list[k++] = n;
+  assert(k == count);
+  while (k-- > 0 && !f->failed && !f->done)
+    if (!surg_node_erased(list[k])) fold_reshape(f, list[k]);
+}
+
 /* Walks outer graphs first, so that captured values are constant before subgraphs are walked.
  * The nodes of an inlined branch are walked where they are inserted. */
 static void walk_all(fold_state *f) {
@@ -365,6 +387,7 @@ static void walk_all(fold_state *f) {
   for (surg_graph *g = surg_model_next_graph(f->model, NULL); g && !f->failed && !f->done;
        g = surg_model_next_graph(f->model, g))
     walk(f, g);
+  if (!f->failed && !f->done) walk_reshapes(f);
 }
 
 /* Repeats the walk: a node left for its size may fold after a later consumer of its inputs is
