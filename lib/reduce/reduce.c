@@ -9,6 +9,7 @@
 #include "base/hush.h"
 #include "base/os/os.h"
 #include "pass/pass.h"
+#include "reduce/shrink.h"
 
 typedef struct reduction {
   surg_model *best;
@@ -166,12 +167,24 @@ static bool reduce_nodes(reduction *r) {
   return any;
 }
 
+static bool keep(void *user, surg_model *candidate) {
+  const bool kept = interesting(user, candidate);
+  progress(user);
+  return kept;
+}
+
+static bool is_late(void *user) {
+  return late(user);
+}
+
 static surg_status search(reduction *r, surg_reduce_report *report) {
   report->before = node_count(r->best);
   if (!r->test(r->user, r->best)) return SURG_EINVALID;
   for (bool smaller = true; smaller && !late(r);) {
     smaller = reduce_outputs(r);
     if (reduce_nodes(r)) smaller = true;
+    const surg__shrinking s = {&r->best, keep, is_late, r};
+    if (r->options.shrink && !late(r) && surg__shrink(&s)) smaller = true;
   }
   report->after = node_count(r->best);
   report->tests = r->tests;

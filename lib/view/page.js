@@ -464,7 +464,7 @@ function differences() {
     const word = ['changed', 'removed', 'added'][change], node = a >= 0 ? a : b, pane = panes[a >= 0 ? 0 : 1];
     const row = make('div', {}, make('span', { class: level === 0 ? ['unsure', 'bad', 'good'][change] : 'note' }, word + ' '));
     row.append(node >= 0 ? make('button', { class: 'plain mono', onclick: () => pane.goTo(node) }, where) : where);
-    row.append([what && ' ' + what, before || after ? ': ' + (before || 'none') + ' → ' + (after || 'none') : '', note && ' (' + note + ')'].join(''));
+    row.append([what && ' ' + what, before || after ? ': ' + (change ? before || after : (before || 'none') + ' → ' + (after || 'none')) : '', note && ' (' + note + ')'].join(''));
     list.append(row);
   }
   section(d.same ? 'the same up to names' : `${d.edits} edits, ${d.names} names` + (d.unknown ? `, ${d.unknown} not compared` : ''), list);

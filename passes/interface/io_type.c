@@ -106,8 +106,7 @@ static surg_value *constant(typing *x, surg_node *before, const surg_value *v, c
   for (size_t i = 0; i < rank; i++) dims[i] = 1;
   if (n > 1) dims[1] = (int64_t)n;
   snprintf(stem, sizeof stem, "%.300s_%s", surg_value_name(v), suffix);
-  surg_tensor *t =
-      surg_tensor_new_numbers(x->m, SURG_DOUBLE, dims, n > 1 ? rank : 0, numbers, n);
+  surg_tensor *t = surg_tensor_new_numbers(x->m, SURG_DOUBLE, dims, n > 1 ? rank : 0, numbers, n);
   if (t && dtype != SURG_DOUBLE) t = surg_tensor_cast(x->m, t, dtype);
   return t ? surg_graph_constant(x->g, before, stem, t) : NULL;
 }
@@ -320,7 +319,9 @@ static bool change_named(typing *x) {
     const char *name = surg_pass_pair_name(x->p, i), *type = surg_pass_pair_value(x->p, i, 0);
     surg_value *v = surg_graph_find_value(x->g, name);
     if (!v || !(surg_value_is_input(v) || is_output(v))) {
-      snprintf(line, sizeof line, "the model has no input or output '%.200s'", name);
+      const char *near = v ? NULL : surg_pass_nearest_value(x->p, x->g, name);
+      snprintf(line, sizeof line, "the model has no input or output '%.200s'%s%.100s%s", name,
+               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
       surg_pass_usage(x->p, line);
       return false;
     }

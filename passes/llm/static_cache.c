@@ -345,9 +345,9 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   x.g = surg_model_graph(x.m);
   if (x.length < 1 || x.length > LENGTH_MAX)
     return surg_pass_usage(p, "length: expected the rows of a buffer, from 1 to 2^24");
+  if (!find_caches(&x)) return SURG_PASS_FAILED;
   if (surg_graph_opset(x.g, "") < 11)
     return surg_pass_usage(p, "needs opset 11 or newer (onnxsurg --opset 17 converts)");
-  if (!find_caches(&x)) return SURG_PASS_FAILED;
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   if (!change(&x)) return SURG_PASS_FAILED;
   surg_pass_count(p, "caches", x.n_caches);

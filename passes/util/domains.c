@@ -2,6 +2,8 @@
 /* See domains.h. */
 #include "domains.h"
 
+#include <onnxsurg/ops.h>
+#include <onnxsurg/schema.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -105,15 +107,35 @@ static bool call_fits(const surg_node *n, surg_function *f, char *text, size_t s
   return false;
 }
 
+/* The operator of the domain in this opset whose name is nearest; NULL: none is. */
+static const char *nearest_operator(const char *domain, int64_t opset, const char *name) {
+  const char *list[SURG_OP_COUNT];
+  size_t n = 0;
+  const surg_schema *s;
+  for (int op = 0; op < SURG_OP_COUNT; op++)
+    if ((s = surg_schema_version(op, 0)) != NULL &&
+        strcmp(surg_schema_domain(s), domains_default(domain) ? "" : domain) == 0 &&
+        surg_schema_find(domain, surg_schema_name(s), opset))
+      list[n++] = surg_schema_name(s);
+  return surg_pass_nearest(name, list, n);
+}
+
+static void put_no_operator(const surg_node *n, char *text, size_t size) {
+  const char *domain = surg_node_domain(n), *op = surg_node_op_type(n);
+  const int64_t opset = surg_graph_opset(surg_node_graph(n), domain);
+  const char *near = nearest_operator(domain, opset, op);
+  snprintf(text, size, "there is no operator %.100s%s%.100s in opset %lld%s%.60s%s", domain,
+           *domain ? "." : "", op, (long long)opset, near ? "; did you mean " : "",
+           near ? near : "", near ? "?" : "");
+}
+
 bool domains_takes(const surg_node *n, char *text, size_t size) {
   const surg_schema *s = surg_node_schema(n);
   const char *domain = surg_node_domain(n);
   surg_function *f = surg_node_function(n);
   if (f) return call_fits(n, f, text, size);
   if (!s && surg_node_class(n) == SURG_OP_CLASS_CUSTOM && surg_schema_newest(domain) > 0) {
-    snprintf(text, size, "there is no operator %.100s%s%.100s in opset %lld", domain,
-             *domain ? "." : "", surg_node_op_type(n),
-             (long long)surg_graph_opset(surg_node_graph(n), domain));
+    put_no_operator(n, text, size);
     return false;
   }
   if (!s) return true;

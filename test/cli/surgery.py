@@ -204,6 +204,15 @@ class Reduce(Runs):
         return './t.sh'
 
     def test_keeps_the_operator(self):
+        self.write('wide.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17]>\n'
+                   b'g (float[N,4,9] x, float[8] z) => (float[N,4,9] y, float[8] e) '
+                   b'<float[4,9] w = {%s}> { a = Add (x, w) y = Relu (a) e = Exp (z) }'
+                   % b','.join(b'1' for _ in range(36)))
+        self.ok('reduce', '--shrink', '--test', 'grep -q Add', 'wide.onnxtxt', 'small.onnx')
+        self.ok('check', 'small.onnx')
+        text = self.ok('cat', 'small.onnx')
+        self.assertRegex(text, rb'g \(float\[1, 1, 1\] x, float\[1, 1\] w_\d+\) =>')
+        self.assertNotIn(b'{1.0', text)
         said = self.ok('reduce', '--test', 'grep -q MaxPool', 'cnn.onnx', 'out.onnx')
         self.assertEqual(said, b'')
         self.assertEqual(self.ops('out.onnx'), {'MaxPool': 1})

@@ -26,6 +26,7 @@ static const char help[] =
     "  --test-memory N     memory limit for one run of CMD\n"
     "  --timeout S         stop after S seconds, as Ctrl-C does at once: OUT is the\n"
     "                      smallest model so far\n"
+    "  --shrink            also replace weights by inputs, and make sizes of inputs 1\n"
     "  --strip             replace weights of OUT by digests (`onnxsurg restore`)\n" CLI_SIZE_HELP
     "  --json              report as JSON on standard output\n"
     "\n"
@@ -40,7 +41,7 @@ typedef struct reduction {
   bool has_code;   /* `code` is valid: from --code or from the first test */
   bool tested;     /* the first test, of the whole model, is done */
   char *candidate; /* path of the model under test */
-  bool quiet, strip;
+  bool quiet, strip, shrink;
   cli_fixed fixed;
   int failed; /* exit code of a failure whose error is printed */
 } reduction;
@@ -107,7 +108,8 @@ static int reduce(reduction *r, const cli_common *common, char **args) {
                                        .timeout_ms = cli_milliseconds(common->timeout_seconds),
                                        .cancel = cli_interrupted,
                                        .progress = progress,
-                                       .user = r};
+                                       .user = r,
+                                       .shrink = r->shrink};
   surg_reduce_report done = {.size = sizeof done};
   surg_model *m = NULL;
   surg_status s = cli_load_whole(r->ctx, common, args[0], &m);
@@ -159,7 +161,7 @@ static int run(reduction *r, const cli_common *common, char **args) {
   return cli_flush(code);
 }
 
-enum { OPT_TEST = OPT_OWN, OPT_TEST_TIMEOUT, OPT_TEST_MEMORY, OPT_CODE, OPT_STRIP };
+enum { OPT_TEST = OPT_OWN, OPT_TEST_TIMEOUT, OPT_TEST_MEMORY, OPT_CODE, OPT_STRIP, OPT_SHRINK };
 
 static int take(void *user, int o, char *arg) {
   reduction *r = user;
@@ -174,6 +176,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_TEST_MEMORY:
       if (cli_number(arg, &r->limits.memory)) return EXIT_DONE;
       return cli_usage("--test-memory expects bytes");
+    case OPT_SHRINK:
+      r->shrink = true;
+      return EXIT_DONE;
     case OPT_STRIP:
       r->strip = true;
       return EXIT_DONE;
@@ -206,6 +211,7 @@ int cmd_reduce(int argc, char **argv) {
       {"test-timeout", required_argument, NULL, OPT_TEST_TIMEOUT},
       {"test-memory", required_argument, NULL, OPT_TEST_MEMORY},
       {"code", required_argument, NULL, OPT_CODE},
+      {"shrink", no_argument, NULL, OPT_SHRINK},
       {"strip", no_argument, NULL, OPT_STRIP},
       CLI_SIZE_OPTIONS,
       CLI_COMMON_OPTIONS,
