@@ -78,6 +78,9 @@ SURG_EXPORT const char *surg_target_name(const surg_target *t);
 SURG_EXPORT const char *surg_target_title(const surg_target *t);
 /* Where its facts come from. Borrowed. */
 SURG_EXPORT const char *surg_target_source(const surg_target *t);
+/* The day of its facts, as YYYY-MM-DD: that of the document or source code, or the day on which the
+ * engine was asked. NULL: not stated. Borrowed. */
+SURG_EXPORT const char *surg_target_date(const surg_target *t);
 /* The name of the target that runs the nodes this one does not, such as a CPU; NULL: there is
  * none. Borrowed. */
 SURG_EXPORT const char *surg_target_host(const surg_target *t);

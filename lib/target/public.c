@@ -82,6 +82,10 @@ const char *surg_target_source(const surg_target *t) {
   return t ? t->source : NULL;
 }
 
+const char *surg_target_date(const surg_target *t) {
+  return t ? t->date : NULL;
+}
+
 const char *surg_target_host(const surg_target *t) {
   return t && t->host ? t->host->name : NULL;
 }

@@ -648,6 +648,16 @@ static bool read_type_set(reader *r, const char *key, const json_t *j, uint32_t 
   return json_is_null(j) || read_mask(r, j, key, to);
 }
 
+static bool read_date(reader *r, const json_t *j) {
+  static const char form[] = "0000-00-00";
+  const char *text = r->t->date = text_of(r, j, "date");
+  if (!text) return false;
+  bool good = strlen(text) == sizeof form - 1;
+  for (size_t i = 0; good && form[i]; i++)
+    good = form[i] == '0' ? text[i] >= '0' && text[i] <= '9' : text[i] == form[i];
+  return good || fail(r, "date", "must be written as YYYY-MM-DD");
+}
+
 static bool read_key(reader *r, const char *key, const json_t *j) {
   surg__target *t = r->t;
   bool found;
@@ -660,6 +670,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "name")) return (t->name = text_of(r, j, key)) != NULL;
   if (!strcmp(key, "says") && json_is_null(j)) return (t->says = NULL) == NULL;
   if (!strcmp(key, "says")) return (t->says = text_of(r, j, key)) != NULL;
+  if (!strcmp(key, "date")) return read_date(r, j);
   if (!strcmp(key, "title")) return (t->title = text_of(r, j, key)) != NULL;
   if (!strcmp(key, "opset")) return read_opsets(r, j);
   if (!strcmp(key, "ir")) return json_is_null(j) || read_span(r, j, key, &t->ir);
@@ -707,6 +718,7 @@ static bool read_target(reader *r, const json_t *j) {
   if (own && !read_own(r, own)) return false;
   r->source = source ? text_of(r, source, "source") : "not stated";
   r->t->source = r->source;
+  r->t->date = NULL; /* what is inherited has a day of its own */
   if (!r->source) return false;
   json_object_foreach((json_t *)(uintptr_t)j, key, v) if (!read_key(r, key, v)) return false;
   return true;

@@ -143,6 +143,7 @@ struct surg_target {
   surg_context *ctx;
   surg__arena arena;
   const char *name, *title, *source;
+  const char *date; /* the day of its facts, YYYY-MM-DD; NULL: not stated */
   struct surg_target *host; /* runs the nodes that this target does not run; NULL: no fallback */
   SURG_VEC(surg__tspan) opsets; /* supported opsets by domain */
   surg__tspan ir;

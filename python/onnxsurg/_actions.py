@@ -142,6 +142,11 @@ class Target:
         """Where its facts come from."""
         return decode(self.context.call(lib.surg_target_source, self._pointer))
 
+    @property
+    def date(self) -> Optional[str]:
+        """The day of its facts, as YYYY-MM-DD."""
+        return decode(self.context.call(lib.surg_target_date, self._pointer))
+
     def __repr__(self) -> str:
         return '<Target %s>' % self.name
 

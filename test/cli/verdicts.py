@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts on models that ONNX text cannot express: nodes with neither inputs nor outputs, weights in
 data files, unnamed initializers, inputs without an element type. verdicts.py PROGRAM"""
+import datetime
 import json
+import os
 import struct
 
 import common
@@ -90,6 +92,16 @@ class Verdicts(Case):
         self.assertEqual(r.returncode, 2)
         self.assertEqual(r.stdout, b'')
         self.assertIn(b'nonsense: error: there is no such target', r.stderr)
+
+    def test_age(self):
+        """Facts are old after 183 days: the clock is given, and the day of the facts is no leap day."""
+        self.write('t.target', b'{"name": "t", "date": "2024-02-28", "ops": {"Add": {}}}')
+        for day, old in (('2024-08-29', False), ('2024-08-30', True)):
+            seconds = int(datetime.datetime.fromisoformat(day + 'T00:00+00:00').timestamp())
+            env = dict(os.environ, SOURCE_DATE_EPOCH=str(seconds))
+            r = self.run_tool('targets', '--json', './t.target', env=env)
+            self.assertEqual(json.loads(r.stdout)['old'], old, day)
+            self.assertEqual(json.loads(r.stdout)['date'], '2024-02-28')
 
     def test_repairs(self):
         """The repair of both faults of data files puts the weights into the model."""

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg targets [NAME]`: lists the known engines, or what one of them supports. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "check_target.h"
 
@@ -13,6 +16,8 @@ static const char help[] =
     "  --json              print JSON\n"
     "  --why               print the source of each fact of the operators\n"
     "  --plugin FILE       list the targets of a plugin too\n"
+    "Facts that are older than six months are marked as old. The day is that of their\n"
+    "source, or the day on which the engine was asked.\n"
     "next: onnxsurg check --target NAME IN\n";
 
 /* Appends a range of versions, and blanks up to `columns` (0: none), one at least. */
@@ -22,6 +27,32 @@ static void put_span(cli_text *b, int64_t low, int64_t high, int columns) {
   cli_text_puts(b, text);
   const int n = (int)strlen(text);
   if (columns) cli_text_printf(b, "%*s", n < columns ? columns - n : 1, "");
+}
+
+/* --- the age of facts --- */
+
+#define OLD_DAYS 183 /* facts are marked as old after six months */
+
+/* Days from 1970-01-01 to a day of the Gregorian calendar. The year begins in March, so that a leap
+ * day is its last. */
+static int64_t days_of(int64_t year, int64_t month, int64_t day) {
+  const int64_t y = month <= 2 ? year - 1 : year, era = y / 400, in_era = y - era * 400;
+  const int64_t in_year = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+  return era * 146097 + in_era * 365 + in_era / 4 - in_era / 100 + in_year - 719468;
+}
+
+/* The present day; SOURCE_DATE_EPOCH replaces the clock, so that output can be repeated. */
+static int64_t today(void) {
+  const char *fixed = getenv("SOURCE_DATE_EPOCH");
+  return (fixed ? (int64_t)strtoll(fixed, NULL, 10) : (int64_t)time(NULL)) / 86400;
+}
+
+static bool is_old(const surg_target *t) {
+  const char *date = surg_target_date(t);
+  if (!date) return false;
+  const int64_t day = days_of(strtol(date, NULL, 10), strtol(date + 5, NULL, 10),
+                              strtol(date + 8, NULL, 10));
+  return today() - day > OLD_DAYS;
 }
 
 /* --- all targets --- */
@@ -35,7 +66,9 @@ static void put_row(cli_text *b, const surg_target *t) {
   put_span(b, low, high, 11);
   surg_target_ir(t, &low, &high);
   put_span(b, low, high, 11);
-  cli_text_printf(b, "%5zu\n", sum.operators);
+  const char *date = surg_target_date(t);
+  cli_text_printf(b, "%9zu  %s%s\n", sum.operators, date ? date : "not stated",
+                  is_old(t) ? " old" : "");
 }
 
 static int list(surg_context *ctx, bool json) {
@@ -43,7 +76,9 @@ static int list(surg_context *ctx, bool json) {
   cli_text b = {0};
   surg_status s = SURG_OK;
   const char *name;
-  if (!json) cli_text_printf(&b, "%-46s %-10s %-10s %s\n", "target", "opset", "IR", "operators");
+  if (!json)
+    cli_text_printf(&b, "%-46s %-10s %-10s %s  %s\n", "target", "opset", "IR", "operators",
+                    "facts of");
   for (size_t i = 0; s == SURG_OK && (name = surg_context_target(ctx, i)); i++) {
     surg_target *t = NULL;
     s = surg_target_open(ctx, name, &t);
@@ -120,6 +155,9 @@ static void put_target(cli_text *b, const surg_target *t) {
   }
   cli_text_printf(b, "%-12s", "source");
   cli_text_wrap(b, surg_target_source(t), 12, 12);
+  const char *date = surg_target_date(t);
+  cli_text_printf(b, "%-12s%s%s\n", "facts of", date ? date : "not stated",
+                  is_old(t) ? " (older than six months)" : "");
 }
 
 static json_t *span_json(int64_t low, int64_t high) {
@@ -129,7 +167,7 @@ static json_t *span_json(int64_t low, int64_t high) {
 
 static json_t *target_json(const surg_target *t) {
   json_t *j = json_object(), *opsets = json_object(), *ops = json_array();
-  const char *domain, *title = surg_target_title(t);
+  const char *domain, *title = surg_target_title(t), *date = surg_target_date(t);
   surg_target_operator op = {.size = sizeof op};
   int64_t low, high;
   for (size_t i = 0; (domain = surg_target_domain(t, i)); i++) {
@@ -146,6 +184,8 @@ static json_t *target_json(const surg_target *t) {
   json_object_set_new(j, "ir", span_json(low, high));
   json_object_set_new(j, "ops", ops);
   json_object_set_new(j, "source", cli_text_json(surg_target_source(t)));
+  json_object_set_new(j, "date", date ? cli_text_json(date) : json_null());
+  json_object_set_new(j, "old", json_boolean(is_old(t)));
   return j;
 }
 
