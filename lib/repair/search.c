@@ -16,7 +16,7 @@
   200000u         /* nodes that look-ahead searches may try beyond those the main search tries */
 #define WRAPS 64u /* most combinations of operator and types for which casts are tried */
 #define CANDIDATES 32u       /* most rules of one operator and group */
-#define SETTLE ",fold,prune" /* after a rule that may leave nodes of constants */
+#define SETTLE ",fold{max-growth=inf},prune" /* after a rule that may leave nodes of constants */
 #define OUTPUTS 64u          /* most outputs that get a node at once */
 #define AHEAD                                                                            \
   2u             /* nesting of look-ahead searches: sizes, an operator, the cures of its \
