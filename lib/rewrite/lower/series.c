@@ -67,7 +67,9 @@ static bool which_axes(const surg_value *a, size_t rank, size_t *from, size_t *t
   int64_t axis;
   *from = 0;
   *to = rank;
-  if (!t || surg__read_ints(t, &axis, 1) != 1) return rank <= MOST_AXES && dtype_of(a);
+  const int dtype = dtype_of(a); /* ONNX permits no other, but an invalid model may have one */
+  if (dtype != SURG_INT32 && dtype != SURG_INT64) return false;
+  if (!t || surg__read_ints(t, &axis, 1) != 1) return rank <= MOST_AXES;
   if (axis < 0) axis += (int64_t)rank;
   *from = (size_t)axis;
   *to = *from + 1;
