@@ -142,7 +142,7 @@ static surg_tensor *unsupported(surg_model *m) {
 }
 
 static surg_tensor *cast(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
-  if (!surg__model_ok(m)) return NULL;
+  if (!surg__model_ok(m) || t->view == SURG__VIEW_ABSENT) return NULL;
   const int from = surg_tensor_dtype(t);
   const bool ints =
       (from == SURG_INT64 && dtype == SURG_INT32) || (from == SURG_INT32 && dtype == SURG_INT64);
