@@ -311,7 +311,7 @@ bool gen_constant(gen *g, int dtype, const gen_dim *dims, unsigned rank, bool no
 /* --- operators --- */
 
 static const gen_op *const tables[] = {gen_math, gen_shape, gen_nn,    gen_wild,
-                                       gen_flow, gen_odd,   gen_quant, gen_rare};
+                                       gen_flow, gen_odd,   gen_quant, gen_rare, gen_layout};
 #define TABLES (sizeof tables / sizeof *tables)
 #define TABLES_TAME 3u
 
@@ -319,7 +319,8 @@ static const gen_op *const tables[] = {gen_math, gen_shape, gen_nn,    gen_wild,
 static const struct {
   const char *name;
   const gen_op *table;
-} kinds[] = {{"quant", gen_quant}, {"rare", gen_rare}, {"flow", gen_flow}, {"odd", gen_odd},
+} kinds[] = {{"quant", gen_quant}, {"rare", gen_rare}, {"layout", gen_layout}, {"flow", gen_flow},
+             {"odd", gen_odd},
              {"wild", gen_wild},   {"empty", NULL},    {"dims", NULL}};
 #define KINDS (sizeof kinds / sizeof *kinds)
 

@@ -39,7 +39,7 @@ typedef struct gen_op {
 
 extern const gen_op gen_math[], gen_shape[], gen_nn[]; /* end with a NULL name */
 extern const gen_op gen_wild[], gen_flow[], gen_odd[], gen_quant[],
-    gen_rare[]; /* for wild models */
+    gen_rare[], gen_layout[]; /* for wild models */
 
 /* --- chance --- */
 uint32_t gen_below(gen *g, uint32_t n);
