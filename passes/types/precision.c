@@ -92,9 +92,11 @@ static surg_pass_result convert(prec *c) {
     surg_pass_used(c->p, class_of(c));
   else
     surg_pass_give_back(c->p);
+  if (!changed && c->assumed) surg_pass_used(c->p, SURG_EXACT);
   if (changed && !check(c)) return SURG_PASS_FAILED;
   if (c->n_values) prec_report(c);
-  return changed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
+  /* Declarations that were added and removed count as edits. */
+  return changed || c->assumed ? SURG_PASS_CHANGED : SURG_PASS_UNCHANGED;
 }
 
 /* Reads the option `tolerance`, of passes that have it. */

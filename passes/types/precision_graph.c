@@ -290,15 +290,24 @@ static void note_cast(prec *c, surg_node *n, uint32_t in, uint32_t out) {
 }
 
 /* Inputs of one node that all are of one type and may all be of the other one decide together:
- * engines have no kernels of mixed types, although ONNX has parameters for them. */
-static void join_inputs(prec *c, const surg_node *n, const groups *all) {
+ * engines have no kernels of mixed types, although ONNX has parameters for them. For the same
+ * reason others stay where the first input (slot `in`) cannot move, unless the target states that
+ * they must not. */
+static void join_inputs(prec *c, const surg_node *n, const groups *all, uint32_t in) {
   uint32_t first = PREC_NONE;
+  const prec_slot *data = in != PREC_NONE ? &c->slots[prec_root(c, in)] : NULL;
+  const bool fixed =
+      data && !data->holds && (data->why == PREC_TARGET || data->why == PREC_SCHEMA);
   if (c->kind->integers || surg_node_op(n) == SURG_OP_CastLike) return; /* data and indices */
   for (size_t k = 0; k < all->n; k++) {
     const uint32_t slot = all->of[k].slot;
     if (slot == PREC_NONE) continue;
     const prec_slot *s = &c->slots[prec_root(c, slot)];
     if (s->holds || prec_impossible((prec_why)s->why)) continue;
+    if (fixed && !s->gains) {
+      prec_pin(c, slot, PREC_TYPES);
+      continue;
+    }
     if (first != PREC_NONE)
       prec_join(c, first, slot);
     else
@@ -323,7 +332,7 @@ static void add_operator(prec *c, surg_node *n) {
     if (i == 0) in = slot;
   }
   const size_t inputs = all.n;
-  join_inputs(c, n, &all);
+  join_inputs(c, n, &all, in);
   const bool fed = first != PREC_NONE;
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     surg_value *v = surg_node_output(n, i);

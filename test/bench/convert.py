@@ -115,8 +115,9 @@ def main():
         floats_model(folder + "/in.onnx", "w.data", args.gib, each)
         floats_model(folder + "/one.onnx", "w.data", 1, each)
         integers_model(folder + "/integers.onnx", "k.data", args.gib, each)
-        cp = statistics.median(copy(folder, folder + "/w.data") for _ in range(rounds))
-        print("%d weights of %d MiB: cp %.2f s" % (args.gib, each >> 20, cp))
+        cp = 0 if args.sparse else statistics.median(copy(folder, folder + "/w.data")
+                                                     for _ in range(rounds))
+        print("%d weights of %d MiB: %s" % (args.gib, each >> 20, "cp %.2f s" % cp if cp else "holes"))
         for name, command in ways(folder).items():
             if args.only and name not in args.only.split(","):
                 continue
@@ -125,7 +126,8 @@ def main():
                 subprocess.run([args.tool, "weights", "--export", folder + "/w.safetensors", folder + "/in.onnx"],
                                check=True, stdout=subprocess.DEVNULL)
             seconds, mb = measure(args.tool, folder, command, rounds)
-            print("  %-12s %7.2f s  %5.2f x cp  %6.1f MB" % (name, seconds, seconds / cp, mb))
+            beside = "%5.2f x cp  " % (seconds / cp) if cp else ""
+            print("  %-12s %7.2f s  %s%6.1f MB" % (name, seconds, beside, mb))
             sys.stdout.flush()
 
 
