@@ -2,6 +2,7 @@
 /* Views of models (onnxsurg/view.h). */
 #include <onnxsurg/context.h>
 
+#include "base/context.h"
 #include "base/diag.h"
 #include "base/os/locale.h"
 #include "view/view.h"
@@ -84,7 +85,10 @@ surg_status surg_view(surg_model *model, const surg_view_options *options, char 
   if (!surg__os_locale_begin(&plain)) return surg__oom(ctx, surg_model_path(model));
   for (size_t i = 0; i < count; i++) open_view(&views[i], i ? o.against : model, &o, i);
   surg__buf_init(&b, ctx);
+  const surg_status before = ctx->alloc_status;
   surg_status s = draw_all(views, count, &diff, &b);
+  /* Some texts become "?" without memory: such a page is not given out. */
+  if (s == SURG_OK && before == SURG_OK) s = ctx->alloc_status;
   if (s == SURG_OK) {
     const size_t length = b.n;
     s = surg__buf_give(&b, text); /* which frees it on failure */
