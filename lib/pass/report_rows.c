@@ -27,9 +27,10 @@ void surg__rows_free(surg_context *ctx, surg__pass_report *r) {
 
 static bool copy_row(surg_context *ctx, const char *table, const surg_cell *cells, size_t n,
                      surg__row *row) {
-  *row = (surg__row){.table = table, .n = n, .cells = surg__alloc(ctx, n * sizeof *row->cells)};
+  *row = (surg__row){.table = table, .cells = surg__alloc(ctx, n * sizeof *row->cells)};
   if (!row->cells) return false;
   for (size_t i = 0; i < n; i++) {
+    row->n = i + 1; /* those that have a value, for free_row */
     row->cells[i].name = cells[i].name;
     row->cells[i].number = cells[i].number;
     row->cells[i].text = cells[i].text ? surg__strdup(ctx, cells[i].text) : NULL;

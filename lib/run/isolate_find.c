@@ -35,10 +35,10 @@ surg_status surg__find_node(surg_model *m, const char *text, surg_node **out) {
   if (s == SURG_OK) return s;
   const char *path = surg_model_path(m);
   *out = NULL;
-  if (s == SURG_ELIMIT)
+  if (s == SURG_ELIMIT && n > 1)
     return surg__error(ctx, SURG_EUSAGE, path, "%s selects %zu nodes: name one", surg__q(ctx, text),
                        n);
   if (s == SURG_ENOTFOUND) s = SURG_EUSAGE;
-  if (s == SURG_EUSAGE) s = surg__error(ctx, s, path, "%s", why);
-  return s;
+  if (s == SURG_EUSAGE) return surg__error(ctx, s, path, "%s", why);
+  return surg__oom_reported(ctx, s, path);
 }
