@@ -4,7 +4,6 @@
  * of the first opsets; with consent, missing attributes with only one possible value. See
  * mend.h. */
 #include <math.h>
-#include <onnxsurg/precision.h>
 #include <string.h>
 
 #include "../util/declared.h"
@@ -156,11 +155,10 @@ static bool filling(mending *k, surg_node *n, const surg_schema *s) {
   if (surg_schema_op(s) != SURG_OP_ConstantOfShape || !t || surg_tensor_count(t) != 1) return true;
   if (surg_tensor_rank(t) == 1 || surg_tensor_bytes(t) > sizeof data || surg_tensor_is_sparse(t))
     return true;
-  surg_extent e = {.size = sizeof e};
-  if (surg_tensor_extent(t, &e) != SURG_OK) return true; /* its elements are missing or invalid */
-  if (!mend_may(k, SURG_EXACT)) return true;
   const size_t bytes = (size_t)surg_tensor_bytes(t);
-  if (surg_tensor_read(t, 0, data, bytes) != SURG_OK) return false;
+  const surg_status st = surg_tensor_read(t, 0, data, bytes);
+  if (st != SURG_OK) return st != SURG_ENOMEM; /* its elements are missing or invalid */
+  if (!mend_may(k, SURG_EXACT)) return true;
   surg_tensor *made = surg_tensor_new(k->m, surg_tensor_dtype(t), one, 1, data, bytes);
   if (!made || surg_node_set_tensor(n, "value", made) != SURG_OK) return false;
   mend_did(k, n, SURG_EXACT, "the value is a tensor of one element, of rank 1");
