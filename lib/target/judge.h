@@ -43,9 +43,6 @@ bool surg__judge_keeps_to(surg__judge *j);
 /* Reports that support of a node is unknown, as nothing states that the engine has an element type
  * of it (key `elements`). For a node that fits the fact j->f. */
 void surg__judge_open_types(surg__judge *j);
-/* Whether a row of types is about the formal parameter `p`, input or output i of schema `s`. */
-bool surg__types_are_about(const surg__type_facts *t, const surg_schema *s, const surg__param *p,
-                           bool output, size_t i);
 /* Whether a fact applies to the operator version introduced in opset `since`. */
 bool surg__judge_speaks_of(const surg__tfact *f, int since);
 /* The element type of a tensor; 0: unknown, or no tensor. */

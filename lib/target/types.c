@@ -6,8 +6,9 @@
 #include "base/dtype.h"
 #include "target/judge.h"
 
-bool surg__types_are_about(const surg__type_facts *t, const surg_schema *s, const surg__param *p,
-                           bool output, size_t i) {
+/* Whether a row of types is about the formal parameter `p`, input or output i of schema `s`. */
+static bool is_about(const surg__type_facts *t, const surg_schema *s, const surg__param *p,
+                     bool output, size_t i) {
   const bool out = !strcmp(t->name, "out");
   if (!out && strcmp(t->name, "0") != 0)
     return !strcmp(t->name, p->type) || !strcmp(t->name, p->name);
@@ -26,7 +27,7 @@ static uint32_t types_of_fact(const surg__target *t, const surg__tfact *f, const
   uint32_t mask = UINT32_MAX;
   bool stated = false;
   for (size_t k = 0; k < f->n_types; k++) {
-    if (!surg__types_are_about(&f->types[k], s, p, output, i)) continue;
+    if (!is_about(&f->types[k], s, p, output, i)) continue;
     mask &= f->types[k].mask;
     stated = true;
   }
@@ -34,14 +35,14 @@ static uint32_t types_of_fact(const surg__target *t, const surg__tfact *f, const
   if (!stated && surg_schema_contrib(s)) return 0;
   if (!stated && t->elements && has_float(s, p)) mask = t->elements;
   for (size_t k = 0; k < f->n_not_types; k++)
-    if (surg__types_are_about(&f->not_types[k], s, p, output, i)) mask &= ~f->not_types[k].mask;
+    if (is_about(&f->not_types[k], s, p, output, i)) mask &= ~f->not_types[k].mask;
   return mask;
 }
 
 static bool states_type(const surg__tfact *f, const surg_schema *s, const surg__param *p,
                         bool output, size_t i) {
   for (size_t k = 0; k < f->n_types; k++)
-    if (surg__types_are_about(&f->types[k], s, p, output, i)) return true;
+    if (is_about(&f->types[k], s, p, output, i)) return true;
   return false;
 }
 
