@@ -156,7 +156,7 @@ static int move_new(const char *name, const char *path) {
   }
   int err = errno;
   if (err != EPERM && err != EOPNOTSUPP && err != ENOSYS && err != EMLINK) return err;
-  /* No hard links here: an empty file claims the path, so that nobody else gets it. */
+  /* The folder has no hard links: an empty file reserves the path against other processes. */
   const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return errno;
   close(fd);
