@@ -43,6 +43,9 @@ bool surg__judge_keeps_to(surg__judge *j);
 /* Reports that support of a node is unknown, as nothing states that the engine has an element type
  * of it (key `elements`). For a node that fits the fact j->f. */
 void surg__judge_open_types(surg__judge *j);
+/* Whether it is a Constant, by name: a node with an error finding has no schema, and judges ask
+ * about such nodes. */
+bool surg__judge_is_constant(const surg_node *n);
 /* Whether a fact applies to the operator version introduced in opset `since`. */
 bool surg__judge_speaks_of(const surg__tfact *f, int since);
 /* The element type of a tensor; 0: unknown, or no tensor. */

@@ -575,17 +575,13 @@ static bool is_known(const surg_node *n) {
   return surg_schema_find(surg_node_domain(n), surg_node_op_type(n), opset) != NULL;
 }
 
-static bool is_constant(const surg_node *n) {
-  return !strcmp(surg_node_op_type(n), "Constant") && !surg_node_domain(n)[0];
-}
-
 /* Reports bare nodes that an engine which ignores them rejects all the same: a Constant, of which
  * it makes an initializer, and known operators in functions, which it infers. Of a node with
  * subgraphs it reads some. */
 static void judge_bare(walk *w, const surg_node *n) {
   if (!is_bare(n)) return;
   const bool body = surg_graph_function(surg_node_graph(n)) && is_known(n);
-  const bool no = body || is_constant(n);
+  const bool no = body || surg__judge_is_constant(n);
   if (!no && !surg_node_subgraph(n, 0)) return;
   surg__buf_puts(&w->text, "it has neither inputs nor outputs");
   if (!no) surg__buf_puts(&w->text, "; whether its subgraphs are read is unknown");

@@ -107,12 +107,14 @@ static bool is_superseded(passing *p, const surg__defect *d) {
   return false;
 }
 
+bool surg__judge_is_constant(const surg_node *n) {
+  return !strcmp(n->op_type, "Constant") && !surg_node_domain(n)[0];
+}
+
 static const surg_tensor *constant_of(const surg_value *v) {
   const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
   if (!n) return v ? surg_value_initializer(v) : NULL;
-  /* By name: a node with an error finding has no schema, and this is about such nodes. */
-  const bool constant = !strcmp(n->op_type, "Constant") && !surg_node_domain(n)[0];
-  return constant ? surg_attr_tensor(surg_node_attr(n, "value"), 0) : NULL;
+  return surg__judge_is_constant(n) ? surg_attr_tensor(surg_node_attr(n, "value"), 0) : NULL;
 }
 
 /* Whether engines that make initializers of Constant nodes, before they look at names, read two
