@@ -27,7 +27,8 @@ void surg__os_deadline_commit(void) {
 /* The sleeping thread calls the handler with the lock held and never releases it: a caller that
  * changes the limit or names an output after that waits until the process has ended. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed;
+static pthread_cond_t changed, begun;
+static bool watching; /* the thread has begun: from then on it allocates nothing */
 static struct timespec limit; /* by CLOCK_MONOTONIC */
 static bool limited;
 static void (*handler)(void);
@@ -42,6 +43,8 @@ static bool reached(void) {
 static void *watch(void *user) {
   (void)user;
   pthread_mutex_lock(&lock);
+  watching = true;
+  pthread_cond_signal(&begun);
   for (;;) {
     if (!limited)
       pthread_cond_wait(&changed, &lock);
@@ -53,6 +56,14 @@ static void *watch(void *user) {
   return NULL;
 }
 
+/* Waits until the thread has begun. A process copied while a thread begins may get a copy of an
+ * allocator's lock that the thread held, which nobody in the copy releases. */
+static void await_begin(void) {
+  pthread_mutex_lock(&lock);
+  while (!watching) pthread_cond_wait(&begun, &lock);
+  pthread_mutex_unlock(&lock);
+}
+
 /* Starts the thread. Signals stay with the threads that were there before. */
 static bool start(void) {
   pthread_condattr_t clock;
@@ -62,14 +73,16 @@ static bool start(void) {
   if (pthread_condattr_init(&clock) || pthread_attr_init(&how)) return false;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+  watching = false;
   const bool done = !pthread_condattr_setclock(&clock, CLOCK_MONOTONIC) &&
-                    !pthread_cond_init(&changed, &clock) &&
+                    !pthread_cond_init(&changed, &clock) && !pthread_cond_init(&begun, NULL) &&
                     !pthread_attr_setstacksize(&how, STACK) &&
                     !pthread_attr_setdetachstate(&how, PTHREAD_CREATE_DETACHED) &&
                     !pthread_create(&thread, &how, watch, NULL);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   pthread_attr_destroy(&how);
   pthread_condattr_destroy(&clock);
+  if (done) await_begin();
   if (done) owner = getpid();
   return done;
 }
