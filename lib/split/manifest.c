@@ -171,11 +171,13 @@ static surg_status read_json(surg_manifest *x) {
   const surg_status s = surg__file_read(x->ctx, x->path, &bytes, &n);
   if (s != SURG_OK) return s;
   x->json = json_loadb((const char *)bytes, n, 0, &e);
+  const bool meant = n && strchr("{ \t\r\n", bytes[0]); /* no model begins with these */
   surg__free(x->ctx, bytes);
-  if (!x->json) return surg__error(x->ctx, SURG_EINVALID, x->path, "line %d: invalid JSON", e.line);
+  if (!x->json && meant)
+    return surg__error(x->ctx, SURG_EINVALID, x->path, "line %d: invalid JSON", e.line);
   const json_t *parts = json_object_get(x->json, "parts");
   if (json_integer_value(json_object_get(x->json, KEY)) != 1)
-    return invalid(x, "is no manifest of parts (\"" KEY "\": 1)");
+    return invalid(x, "is no list of parts that `onnxsurg split` wrote (\"" KEY "\": 1)");
   if (!json_is_array(parts) || !json_array_size(parts) ||
       json_array_size(parts) > SURG__SPLIT_PARTS)
     return invalid(x, "\"parts\" is no list of parts");

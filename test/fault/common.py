@@ -160,11 +160,13 @@ class Case:
         self.args = args
         self.root = root
         self.out = os.path.join(root, "out")
+        self.temporary = os.path.join(root, "temporary")  # where the program puts folders to work in
         self.expected = None
 
     def reset(self):
-        shutil.rmtree(self.out, ignore_errors=True)
-        os.mkdir(self.out)
+        for folder in (self.out, self.temporary):
+            shutil.rmtree(folder, ignore_errors=True)
+            os.mkdir(folder)
         for name in ("out.onnx", "out.onnxtxt"):
             with open(os.path.join(self.out, name), "wb") as f:
                 f.write(b"old")
@@ -180,8 +182,13 @@ class Case:
                     found[os.path.relpath(path, self.out)] = f.read()
         return found
 
+    def left(self):
+        """What a run left among temporary files."""
+        return sorted(os.listdir(self.temporary))
+
     def run(self, **env):
-        return subprocess.run([self.tool] + self.args, env={**os.environ, **env},
+        return subprocess.run([self.tool] + self.args,
+                              env={**os.environ, "TMPDIR": self.temporary, **env},
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
 
     def counts(self):

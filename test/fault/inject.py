@@ -50,6 +50,16 @@ def done_but(case, at, errors, state):
             and all(case.expected.get(k) == v for k, v in more.items()))
 
 
+def litter(case, kind, at):
+    """None, or the temporary files that a run left. Nothing can be removed while every call fails;
+    if the removal of one file fails, that file and its folder remain."""
+    left = [name for _, _, names in os.walk(case.temporary) for name in names]
+    folders = case.left()
+    if not folders or kind == "sys" and (at.endswith(":p") or len(left) <= 1):
+        return None
+    return "left temporary files: %s" % " ".join(folders + left)
+
+
 def work(case, kind, points):
     failures, absorbed = [], 0
     variable = "SURG_FAULT_ALLOC" if kind == "alloc" else "SURG_FAULT_SYS"
@@ -61,7 +71,7 @@ def work(case, kind, points):
             failures.append(f"{case.name}: {variable}={at}: does not end")
             continue
         state = case.state()
-        wrong = judge(case, kind, at, result, state)
+        wrong = judge(case, kind, at, result, state) or litter(case, kind, at)
         absorbed += result.returncode == case.ok
         if wrong:
             failures.append(f"{case.name}: {variable}={at}: {wrong}")

@@ -291,7 +291,7 @@ int cmd_merge(int argc, char **argv) {
   const cli_command command = {options, "o:", help, take, &j, &j.common};
   if (cli_options(argc, argv, &command, &code)) {
     const int n = argc - optind;
-    if (n == 0 || (n == 1 && !surg_manifest_is(argv[optind])))
+    if (n == 0)
       code = cli_usage("merge expects two models or a manifest: `onnxsurg merge A B -o OUT`");
     else if (n == 1 && (j.given.n || j.how.prefix || j.how.keep_outputs || j.side))
       code = cli_usage("a manifest states the connections: options of them need models");
