@@ -177,7 +177,7 @@ static surg_status read_json(surg_manifest *x) {
     return surg__error(x->ctx, SURG_EINVALID, x->path, "line %d: invalid JSON", e.line);
   const json_t *parts = json_object_get(x->json, "parts");
   if (json_integer_value(json_object_get(x->json, KEY)) != 1)
-    return invalid(x, "is no list of parts that `onnxsurg split` wrote (\"" KEY "\": 1)");
+    return invalid(x, "is no manifest of parts (\"" KEY "\": 1)");
   if (!json_is_array(parts) || !json_array_size(parts) ||
       json_array_size(parts) > SURG__SPLIT_PARTS)
     return invalid(x, "\"parts\" is no list of parts");
