@@ -246,28 +246,29 @@ static void fill_edge(surg_diff *d, surg_diff_item *item, const surg__dvalue *a,
   if (a && b && a->t && b->t && surg__diff_alike(a, b)) item->note = "the elements are the same";
 }
 
-/* Both nodes read the same two values in another order, and it does not matter to them. */
+/* How many of the two inputs are pairs if those of m are read in the other order (`other`). */
+static int pairs_of(const surg_diff *d, const surg_node *n, const surg_node *m, uint32_t other) {
+  int pairs = 0;
+  for (uint32_t i = 0; i < 2; i++)
+    pairs += is_twin(d, surg__dvalue_of(&d->side[0], n->in[i].value),
+                     surg__dvalue_of(&d->side[1], m->in[i ^ other].value));
+  return pairs;
+}
+
+/* The order of the inputs does not matter to both nodes, and more of them agree in the other. */
 static bool is_swapped(const surg_diff *d, const surg_node *n, const surg_node *m) {
-  const surg__dvalue *v[2][2];
-  if (!surg__diff_swappable(n) || !surg__diff_swappable(m)) return false;
-  for (int i = 0; i < 2; i++) {
-    v[0][i] = surg__dvalue_of(&d->side[0], n->in[i].value);
-    v[1][i] = surg__dvalue_of(&d->side[1], m->in[i].value);
-  }
-  return !is_twin(d, v[0][0], v[1][0]) && is_twin(d, v[0][0], v[1][1]) &&
-         is_twin(d, v[0][1], v[1][0]);
+  return surg__diff_swappable(n) && surg__diff_swappable(m) &&
+         pairs_of(d, n, m, 1) > pairs_of(d, n, m, 0);
 }
 
 static void compare_inputs(const nodes *x) {
   surg_diff *d = x->d;
   const surg_node *n = x->n[0]->n, *m = x->n[1]->n;
-  if (is_swapped(d, n, m)) {
-    add(x, SURG_DIFF_EDGE, "inputs", SURG_DIFF_REMARK)->note = "in the other order";
-    return;
-  }
+  const uint32_t other = is_swapped(d, n, m);
+  if (other) add(x, SURG_DIFF_EDGE, "inputs", SURG_DIFF_REMARK)->note = "in the other order";
   for (uint32_t i = 0; i < n->n_in || i < m->n_in; i++) {
     const surg_value *v = i < n->n_in ? n->in[i].value : NULL;
-    const surg_value *w = i < m->n_in ? m->in[i].value : NULL;
+    const surg_value *w = (i ^ other) < m->n_in ? m->in[i ^ other].value : NULL;
     const surg__dvalue *a = surg__dvalue_of(&d->side[0], v), *b = surg__dvalue_of(&d->side[1], w);
     if ((!a && !b) || is_twin(d, a, b)) continue;
     fill_edge(d, add(x, SURG_DIFF_EDGE, surg__diff_say(d, "input %u", i), SURG_DIFF_EDIT), a, b);

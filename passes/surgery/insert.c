@@ -136,7 +136,7 @@ static surg_pass_result insert_text(surg_pass_ctx *p, surg_value *v, surg_node *
     surg_value *made = surg_fragment_made(f, names - 1);
     if (result != SURG_PASS_FAILED &&
         (surg_value_replace(surg_node_output(n, 0), made) != SURG_OK ||
-         surg_node_erase(n) != SURG_OK || !fragment_import(f, g, surg_pass_int(p, "version")) ||
+         surg_node_erase(n) != SURG_OK || !fragment_import(p, f, g, surg_pass_int(p, "version")) ||
          !finish(p, g, made, before_type)))
       result = SURG_PASS_FAILED;
   }

@@ -92,7 +92,7 @@ static bool add_text(region *r, const char *text) {
   surg_fragment *f = fragment_read(r->p, r->g, "text", text);
   bool ok = f && check_reads(r, f);
   ok = ok && surg_fragment_insert(f, fragment_place(f, r->g, NULL)) == SURG_OK &&
-       fragment_import(f, r->g, surg_pass_int(r->p, "version")) && pair_names(r, f);
+       fragment_import(r->p, f, r->g, surg_pass_int(r->p, "version")) && pair_names(r, f);
   surg_fragment_free(f);
   return ok;
 }

@@ -196,43 +196,50 @@ static surg_pass_result rename_nodes(renaming *r) {
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
-static bool has_dim(const surg_type *t, const char *name) {
+/* A search for the name of a dimension in types; `near` is the most similar one, or NULL. */
+typedef struct dim_search {
+  const char *name, *near;
+  bool found;
+} dim_search;
+
+static void search_type(dim_search *x, const surg_type *t) {
   for (; t; t = surg_type_elem(t))
     for (size_t i = 0; i < surg_type_rank(t); i++) {
       const char *param = surg_type_dim(t, i)->param;
-      if (param && strcmp(param, name) == 0) return true;
+      const char *const both[] = {x->near, param};
+      if (!param || !*param) continue;
+      x->found |= strcmp(param, x->name) == 0;
+      const char *best = surg_pass_nearest(x->name, both + !x->near, x->near ? 2 : 1);
+      if (best) x->near = best;
     }
-  return false;
 }
 
-static bool used_at_output(const surg_graph *g, const char *name) {
-  for (size_t i = 0; i < surg_graph_output_count(g); i++)
-    if (has_dim(surg_graph_output_type(g, i), name)) return true;
-  return false;
-}
-
-static bool dim_used(const renaming *r, const char *name) {
+static bool dim_used(const renaming *r, dim_search *x) {
   for (surg_graph *g = surg_model_next_graph(r->m, NULL); g; g = surg_model_next_graph(r->m, g)) {
-    if (used_at_output(g, name)) return true;
+    for (size_t i = 0; i < surg_graph_output_count(g); i++)
+      search_type(x, surg_graph_output_type(g, i));
     for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
-      if (has_dim(surg_value_declared_type(v), name)) return true;
+      search_type(x, surg_value_declared_type(v));
   }
-  return false;
+  return x->found;
 }
 
 static surg_pass_result check_dims(renaming *r) {
   for (size_t i = 0; i < r->n_dims; i++) {
     char text[TEXT];
     bool leaves = false;
-    if (!dim_used(r, r->dim_from[i])) {
-      snprintf(text, sizeof text, "the model declares no dim '%.300s'", r->dim_from[i]);
+    dim_search from = {.name = r->dim_from[i]}, to = {.name = r->dim_to[i]};
+    if (!dim_used(r, &from)) {
+      snprintf(text, sizeof text, "the model declares no dim '%.300s'%s%.300s%s", from.name,
+               from.near ? "; did you mean '" : "", from.near ? from.near : "",
+               from.near ? "'?" : "");
       return surg_pass_usage(r->p, text);
     }
     for (size_t k = 0; k < r->n_dims && !leaves; k++)
       leaves = strcmp(r->dim_from[k], r->dim_to[i]) == 0;
     for (size_t k = 0; k < i; k++)
       if (strcmp(r->dim_to[k], r->dim_to[i]) == 0) leaves = false;
-    if (leaves || !dim_used(r, r->dim_to[i])) continue;
+    if (leaves || !dim_used(r, &to)) continue;
     snprintf(text, sizeof text,
              "dim '%.300s' cannot be named '%.300s': another one is, and they need not be equal",
              r->dim_from[i], r->dim_to[i]);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define FUNCTION_NAME 204 /* bytes of "domain.name" that messages have */
+
 bool domains_default(const char *d) {
   return !*d || strcmp(d, "ai.onnx") == 0;
 }
@@ -129,6 +131,61 @@ static void put_no_operator(const surg_node *n, char *text, size_t size) {
            near ? near : "", near ? "?" : "");
 }
 
+/* Writes "local.f", cut to what messages have. */
+static void put_operator(char *text, size_t size, const char *domain, const char *op) {
+  snprintf(text, size, "%.100s%s%.100s", domain, *domain ? "." : "", op);
+}
+
+/* Whether another node of the model has the operator of n: it is a custom operator that the model
+ * uses, not one that was misspelled. */
+static bool used_elsewhere(const surg_node *n) {
+  const surg_model *m = surg_graph_model(surg_node_graph(n));
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    for (surg_node *o = surg_graph_first_node(g); o; o = surg_node_next(o))
+      if (o != n && strcmp(surg_node_op_type(o), surg_node_op_type(n)) == 0 &&
+          strcmp(surg_node_domain(o), surg_node_domain(n)) == 0)
+        return true;
+  return false;
+}
+
+/* The function of the model whose name is nearest to that of the operator, which it lacks: "" if
+ * none is near. Sets *same if it has functions of this domain, and `first` to one. */
+static void near_function(const surg_node *n, char *near, char *first, size_t size, bool *same) {
+  const surg_model *m = surg_graph_model(surg_node_graph(n));
+  const size_t count = surg_model_function_count(m);
+  char name[FUNCTION_NAME], full[FUNCTION_NAME];
+  *near = *first = 0;
+  *same = false;
+  put_operator(name, sizeof name, surg_node_domain(n), surg_node_op_type(n));
+  for (size_t i = 0; i < count; i++) {
+    const surg_function *f = surg_model_function(m, i);
+    put_operator(full, sizeof full, surg_function_domain(f), surg_function_name(f));
+    const char *one = full, *best[2] = {near, full};
+    const bool here = strcmp(surg_function_domain(f), surg_node_domain(n)) == 0;
+    if (here && !*same) snprintf(first, size, "%s", full);
+    *same |= here;
+    if (!surg_pass_nearest(name, &one, 1)) continue;
+    if (!*near || surg_pass_nearest(name, best, 2) == full) snprintf(near, size, "%s", full);
+  }
+}
+
+/* Whether an operator without a definition may be meant: not where it looks like a function that
+ * the model does not have. */
+static bool is_custom(const surg_node *n, char *text, size_t size) {
+  char near[FUNCTION_NAME], first[FUNCTION_NAME], name[FUNCTION_NAME];
+  bool same;
+  near_function(n, near, first, sizeof near, &same);
+  if ((!same && !*near) || used_elsewhere(n)) return true;
+  put_operator(name, sizeof name, surg_node_domain(n), surg_node_op_type(n));
+  if (*near)
+    snprintf(text, size, "the model has no function %s; did you mean %s?", name, near);
+  else
+    snprintf(text, size,
+             "the model has no function %s; it has %s; a custom operator needs another domain", name,
+             first);
+  return false;
+}
+
 bool domains_takes(const surg_node *n, char *text, size_t size) {
   const surg_schema *s = surg_node_schema(n);
   const char *domain = surg_node_domain(n);
@@ -138,7 +195,7 @@ bool domains_takes(const surg_node *n, char *text, size_t size) {
     put_no_operator(n, text, size);
     return false;
   }
-  if (!s) return true;
+  if (!s) return is_custom(n, text, size);
   const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
   if (in < surg_schema_min_inputs(s) || in > surg_schema_max_inputs(s) ||
       out < surg_schema_min_outputs(s) || out > surg_schema_max_outputs(s)) {

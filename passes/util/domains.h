@@ -26,7 +26,8 @@ bool domains_attrs_fit(const surg_node *n, const surg_schema *s, char *text, siz
 /* Imports the domain in the scope of g (function or model) unless it is already imported. */
 surg_status domains_import(surg_graph *g, const char *domain, int64_t version);
 /* Whether n is a valid use of its operator or function: number of inputs and outputs,
- * attributes. If not, the reason is written to `text`. Unknown operators are accepted. */
+ * attributes. If not, the reason is written to `text`. Unknown operators are accepted, unless the
+ * name or the domain is like that of a function of the model and no other node has them. */
 bool domains_takes(const surg_node *n, char *text, size_t size);
 
 #endif

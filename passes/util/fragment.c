@@ -32,11 +32,16 @@ surg_node *fragment_place(const surg_fragment *f, const surg_graph *g, const sur
   return last ? surg_node_next(last) : surg_graph_first_node(g);
 }
 
-bool fragment_import(const surg_fragment *f, surg_graph *g, int64_t version) {
+bool fragment_import(surg_pass_ctx *p, const surg_fragment *f, surg_graph *g, int64_t version) {
+  char text[TEXT];
   const size_t names = fragment_names(f);
   for (size_t i = 0; i < names; i++) {
     const surg_node *n = surg_value_producer(surg_fragment_made(f, i), NULL);
     if (n && domains_import(g, surg_node_domain(n), version) != SURG_OK) return false;
+    if (n && !domains_takes(n, text, sizeof text)) {
+      surg_pass_fail(p, n, text);
+      return false;
+    }
   }
   return true;
 }

@@ -12,9 +12,9 @@ surg_fragment *fragment_read(surg_pass_ctx *p, surg_graph *g, const char *option
 /* The node before which the nodes can be added so that all values of g that they read and `after`
  * (may be NULL) are computed: the one after the last producer, or the first. */
 surg_node *fragment_place(const surg_fragment *f, const surg_graph *g, const surg_value *after);
-/* Imports the domains of the added nodes that are not imported, with this version. False after a
- * failure. */
-bool fragment_import(const surg_fragment *f, surg_graph *g, int64_t version);
+/* Imports the domains of the added nodes that are not imported, with this version, and checks the
+ * nodes (domains_takes). False after a failure. */
+bool fragment_import(surg_pass_ctx *p, const surg_fragment *f, surg_graph *g, int64_t version);
 /* The number of names that the nodes define. */
 size_t fragment_names(const surg_fragment *f);
 
