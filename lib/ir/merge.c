@@ -112,18 +112,33 @@ static bool types_differ(const surg_type *a, const surg_type *b) {
   return false;
 }
 
+static const char *output_name(const void *g, size_t i) {
+  return ((const surg_graph *)g)->out[i]->use.value->name;
+}
+
+static const char *input_name(const void *g, size_t i) {
+  return ((const surg_graph *)g)->in[i]->name;
+}
+
+/* Rejects a connection of which model m has no end of this name. */
+static surg_status no_end(const merge *x, const surg_model *m, bool output, const char *name) {
+  const surg_graph *g = m->graph;
+  const char *near = output ? surg__nearest(name, g, g->n_out, output_name)
+                            : surg__nearest(name, g, g->n_in, input_name);
+  return surg__error(x->m->ctx, SURG_EUSAGE, surg_model_path(m), "has no %s %s to connect%s%s%s",
+                     output ? "value" : "input", surg__q(x->m->ctx, name),
+                     near ? "; did you mean " : "", near ? surg__q(x->m->ctx, near) : "",
+                     near ? "?" : "");
+}
+
 static surg_status connect(merge *x, size_t k) {
   surg_context *ctx = x->m->ctx;
   const char *from = x->o->from[k], *to = x->o->to[k];
   surg_value *v = surg_graph_find_value(x->m->graph, from);
   size_t i = 0;
-  if (!v)
-    return surg__error(ctx, SURG_EUSAGE, surg_model_path(x->m), "has no value %s to connect",
-                       surg__q(ctx, from));
+  if (!v) return no_end(x, x->m, true, from);
   while (i < x->b->graph->n_in && strcmp(x->b->graph->in[i]->name, to) != 0) i++;
-  if (i == x->b->graph->n_in)
-    return surg__error(ctx, SURG_EUSAGE, surg_model_path(x->b), "has no input %s to connect",
-                       surg__q(ctx, to));
+  if (i == x->b->graph->n_in) return no_end(x, x->b, false, to);
   if (x->args[i])
     return surg__error(ctx, SURG_EUSAGE, surg_model_path(x->b), "input %s is connected twice",
                        surg__q(ctx, to));

@@ -85,7 +85,7 @@ static surg_status mark(const surg__keep *k, surg_model *m, const char *address)
   for (size_t i = 0; s == SURG_OK && i < n; i++) nodes[i]->kept = true;
   surg__free(k->ctx, nodes);
   if (s == SURG_ENOTFOUND) {
-    surg__warn(k->ctx, "--keep", "nothing in the model is called %s", surg__q(k->ctx, address));
+    surg__warn(k->ctx, "--keep", "%s", why);
     return SURG_OK;
   }
   return s == SURG_EUSAGE ? surg__error(k->ctx, s, "--keep", "%s", why) : s;

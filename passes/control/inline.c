@@ -16,6 +16,7 @@
 
 #include "../cleanup/prune.h"
 #include "../util/domains.h"
+#include "../util/nearest.h"
 #include "../util/give.h"
 
 #define BODIES 64 /* most function bodies of the standard, each read once */
@@ -46,37 +47,21 @@ static bool named(void *user, const surg_function *f) {
   return surg_pass_list_count(p, "spec") == 0;
 }
 
-/* The function of the model whose name is nearest, as domain.name; NULL: none is. */
-static const char *nearest_function(surg_pass_ctx *p, const char *spec) {
-  const surg_model *m = surg_pass_model(p);
-  const size_t n = surg_model_function_count(m);
-  const char **list = surg_pass_alloc(p, (n + 1) * sizeof(const char *));
-  for (size_t i = 0; list && i < n; i++) {
-    const surg_function *f = surg_model_function(m, i);
-    const char *domain = surg_function_domain(f), *name = surg_function_name(f);
-    const size_t room = strlen(domain) + strlen(name) + 2;
-    char *text = surg_pass_alloc(p, room);
-    if (!text) return NULL;
-    snprintf(text, room, "%s%s%s", domain, *domain ? "." : "", name);
-    list[i] = text;
-  }
-  return list ? surg_pass_nearest(spec, list, n) : NULL;
-}
-
 static surg_pass_result check_names(surg_pass_ctx *p) {
   const surg_model *m = surg_pass_model(p);
   for (size_t i = 0; i < surg_pass_list_count(p, "op"); i++) {
     const char *spec = surg_pass_list_at(p, "op", i);
     bool found = false;
+    nearest near = {.name = spec};
     for (size_t k = 0; k < surg_model_function_count(m) && !found; k++) {
       const surg_function *f = surg_model_function(m, k);
+      nearest_offer_operator(&near, surg_function_domain(f), surg_function_name(f));
       found = domains_named(spec, surg_function_domain(f), surg_function_name(f));
     }
     if (found) continue;
     char text[INLINE_TEXT];
-    const char *near = nearest_function(p, spec);
-    snprintf(text, sizeof text, "option op: the model has no function '%.300s'%s%.200s%s", spec,
-             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    snprintf(text, sizeof text, "option op: the model has no function '%.300s'%s", spec,
+             nearest_hint(&near));
     return surg_pass_usage(p, text);
   }
   return SURG_PASS_UNCHANGED;

@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/values.h"
+
 #define TEXT 1024
 #define MOST ((uint64_t)1 << 26) /* most bytes of a constant filled by one number */
 
@@ -115,10 +117,9 @@ static surg_pass_result refuse(surg_pass_ctx *p, const bound *b, const char *wha
 
 static surg_pass_result unknown(surg_pass_ctx *p, const surg_graph *g, const char *name) {
   char text[TEXT];
-  const char *near = surg_pass_nearest_value(p, g, name);
-  bool input = near && surg_value_is_input(surg_graph_find_value(g, near));
-  snprintf(text, sizeof text, "the model has no input '%.300s'%s%.300s%s", name,
-           input ? "; did you mean '" : "", input ? near : "", input ? "'?" : "");
+  nearest near = {.name = name};
+  snprintf(text, sizeof text, "the model has no input '%.300s'%s", name,
+           values_near_input(&near, g));
   return surg_pass_usage(p, text);
 }
 

@@ -22,6 +22,7 @@
 
 #include "../util/declared.h"
 #include "../util/numbers.h"
+#include "../util/values.h"
 #include "dynamic.h"
 
 #define TEXT 1024
@@ -33,7 +34,7 @@
 
 static surg_pass_result wrong(state *s, const key *k, const char *why) {
   char text[TEXT];
-  snprintf(text, sizeof text, "'%.300s=%.100s': %s", k->name, k->symbol, why);
+  snprintf(text, sizeof text, "'%.300s=%.100s': %.500s", k->name, k->symbol, why);
   return surg_pass_usage(s->p, text);
 }
 
@@ -51,7 +52,12 @@ static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k
     return wrong(s, k, "expected an input and its axis before `=` (x.0=N)");
   memcpy(stem, k->name, (size_t)(dot - k->name));
   surg_value *v = surg_graph_find_value(g, stem);
-  if (!v || !surg_value_is_input(v)) return wrong(s, k, "there is no such input");
+  nearest near = {.name = stem};
+  if (!v || !surg_value_is_input(v)) {
+    char text[TEXT];
+    snprintf(text, sizeof text, "there is no such input%s", values_near_input(&near, g));
+    return wrong(s, k, text);
+  }
   if (surg_value_is_initializer(v)) return wrong(s, k, "the input has a default of its size");
   const surg_type *t = surg_value_declared_type(v);
   const int64_t rank = (int64_t)surg_type_rank(t);

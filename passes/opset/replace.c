@@ -16,6 +16,7 @@
 
 #include "../util/allow.h"
 #include "../util/domains.h"
+#include "../util/nearest.h"
 
 /* Whether any version of the operator has a function body in the standard. */
 static bool composed(const char *domain, const char *op_type) {
@@ -123,10 +124,16 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
   for (int k = 0; k < 2; k++)
     for (size_t i = 0; i < surg_pass_list_count(p, lists[k]); i++) {
       const char *spec = surg_pass_list_at(p, lists[k], i);
-      char text[200];
+      char text[NEAREST_NAME + 200];
+      nearest near = {.name = spec};
       if (replaceable(ctx, spec)) continue;
-      snprintf(text, sizeof text, "option %s: there is no rule that replaces %.100s", lists[k],
-               spec);
+      for (size_t j = 0; j < surg_context_rule_count(ctx); j++) {
+        const surg_rule *r = surg_context_rule(ctx, j);
+        if (leads_away(ctx, r))
+          nearest_offer_operator(&near, surg_rule_domain(r), surg_rule_op_type(r));
+      }
+      snprintf(text, sizeof text, "option %s: there is no rule that replaces %.100s%s", lists[k],
+               spec, nearest_hint(&near));
       return surg_pass_usage(p, text);
     }
   if (surg_pass_list_count(p, "op") + surg_pass_list_count(p, "ops") || surg_pass_bool(p, "all") ||

@@ -11,6 +11,7 @@
 
 #include "../util/bypass.h"
 #include "../util/domains.h"
+#include "../util/nearest.h"
 
 static bool same_domain(const char *a, const char *b) {
   if (strcmp(a, "ai.onnx") == 0) a = "";
@@ -51,15 +52,20 @@ static void find_names(surg_pass_ctx *p, const char *from) {
   const size_t count = surg_pass_list_count(p, "op");
   for (size_t i = 0; i < (count ? count : 1); i++) {
     const char *op = count ? surg_pass_list_at(p, "op", i) : NULL;
-    char what[400];
+    char what[700];
     bool found = false;
+    nearest domain = {.name = from}, type = {.name = op ? op : ""};
     for (surg_graph *g = surg_model_next_graph(m, NULL); g && !found;
          g = surg_model_next_graph(m, g))
-      for (surg_node *n = surg_graph_first_node(g); n && !found; n = surg_node_next(n))
-        found = same_domain(surg_node_domain(n), from) &&
-                (!op || strcmp(op, surg_node_op_type(n)) == 0);
-    snprintf(what, sizeof what, "node of %s'%.150s%s%.150s'", op ? "" : "domain ", from,
-             op ? "." : "", op ? op : "");
+      for (surg_node *n = surg_graph_first_node(g); n && !found; n = surg_node_next(n)) {
+        const bool here = same_domain(surg_node_domain(n), from);
+        found = here && (!op || strcmp(op, surg_node_op_type(n)) == 0);
+        nearest_offer(&domain, surg_node_domain(n));
+        if (here) nearest_offer(&type, surg_node_op_type(n));
+      }
+    snprintf(what, sizeof what, "node of %s'%.150s%s%.150s'%s", op ? "" : "domain ", from,
+             op ? "." : "", op ? op : "",
+             found ? "" : nearest_hint(*type.best ? &type : &domain));
     surg_pass_named(p, what, found);
   }
 }

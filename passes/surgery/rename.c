@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../util/nearest.h"
 #include "../util/select.h"
 #include "../util/values.h"
 #include "rename.h"
@@ -196,9 +197,8 @@ static surg_pass_result rename_nodes(renaming *r) {
 
 /* ---- dimensions ------------------------------------------------------------------------------ */
 
-/* A search for the name of a dimension in types; `near` is the most similar one, or NULL. */
 typedef struct dim_search {
-  const char *name, *near;
+  nearest near; /* of the name */
   bool found;
 } dim_search;
 
@@ -206,11 +206,8 @@ static void search_type(dim_search *x, const surg_type *t) {
   for (; t; t = surg_type_elem(t))
     for (size_t i = 0; i < surg_type_rank(t); i++) {
       const char *param = surg_type_dim(t, i)->param;
-      const char *const both[] = {x->near, param};
-      if (!param || !*param) continue;
-      x->found |= strcmp(param, x->name) == 0;
-      const char *best = surg_pass_nearest(x->name, both + !x->near, x->near ? 2 : 1);
-      if (best) x->near = best;
+      x->found |= param && strcmp(param, x->near.name) == 0;
+      nearest_offer(&x->near, param);
     }
 }
 
@@ -228,11 +225,10 @@ static surg_pass_result check_dims(renaming *r) {
   for (size_t i = 0; i < r->n_dims; i++) {
     char text[TEXT];
     bool leaves = false;
-    dim_search from = {.name = r->dim_from[i]}, to = {.name = r->dim_to[i]};
+    dim_search from = {.near.name = r->dim_from[i]}, to = {.near.name = r->dim_to[i]};
     if (!dim_used(r, &from)) {
-      snprintf(text, sizeof text, "the model declares no dim '%.300s'%s%.300s%s", from.name,
-               from.near ? "; did you mean '" : "", from.near ? from.near : "",
-               from.near ? "'?" : "");
+      snprintf(text, sizeof text, "the model declares no dim '%.300s'%s", r->dim_from[i],
+               nearest_hint(&from.near));
       return surg_pass_usage(r->p, text);
     }
     for (size_t k = 0; k < r->n_dims && !leaves; k++)

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FUNCTION_NAME 204 /* bytes of "domain.name" that messages have */
+#include "nearest.h"
 
 bool domains_default(const char *d) {
   return !*d || strcmp(d, "ai.onnx") == 0;
@@ -131,11 +131,6 @@ static void put_no_operator(const surg_node *n, char *text, size_t size) {
            near ? near : "", near ? "?" : "");
 }
 
-/* Writes "local.f", cut to what messages have. */
-static void put_operator(char *text, size_t size, const char *domain, const char *op) {
-  snprintf(text, size, "%.100s%s%.100s", domain, *domain ? "." : "", op);
-}
-
 /* Whether another node of the model has the operator of n: it is a custom operator that the model
  * uses, not one that was misspelled. */
 static bool used_elsewhere(const surg_node *n) {
@@ -148,41 +143,27 @@ static bool used_elsewhere(const surg_node *n) {
   return false;
 }
 
-/* The function of the model whose name is nearest to that of the operator, which it lacks: "" if
- * none is near. Sets *same if it has functions of this domain, and `first` to one. */
-static void near_function(const surg_node *n, char *near, char *first, size_t size, bool *same) {
-  const surg_model *m = surg_graph_model(surg_node_graph(n));
-  const size_t count = surg_model_function_count(m);
-  char name[FUNCTION_NAME], full[FUNCTION_NAME];
-  *near = *first = 0;
-  *same = false;
-  put_operator(name, sizeof name, surg_node_domain(n), surg_node_op_type(n));
-  for (size_t i = 0; i < count; i++) {
-    const surg_function *f = surg_model_function(m, i);
-    put_operator(full, sizeof full, surg_function_domain(f), surg_function_name(f));
-    const char *one = full, *best[2] = {near, full};
-    const bool here = strcmp(surg_function_domain(f), surg_node_domain(n)) == 0;
-    if (here && !*same) snprintf(first, size, "%s", full);
-    *same |= here;
-    if (!surg_pass_nearest(name, &one, 1)) continue;
-    if (!*near || surg_pass_nearest(name, best, 2) == full) snprintf(near, size, "%s", full);
-  }
-}
-
 /* Whether an operator without a definition may be meant: not where it looks like a function that
  * the model does not have. */
 static bool is_custom(const surg_node *n, char *text, size_t size) {
-  char near[FUNCTION_NAME], first[FUNCTION_NAME], name[FUNCTION_NAME];
-  bool same;
-  near_function(n, near, first, sizeof near, &same);
-  if ((!same && !*near) || used_elsewhere(n)) return true;
-  put_operator(name, sizeof name, surg_node_domain(n), surg_node_op_type(n));
-  if (*near)
-    snprintf(text, size, "the model has no function %s; did you mean %s?", name, near);
-  else
+  const surg_model *m = surg_graph_model(surg_node_graph(n));
+  const char *domain = surg_node_domain(n), *op = surg_node_op_type(n);
+  char name[NEAREST_NAME];
+  const surg_function *same = NULL;
+  snprintf(name, sizeof name, "%.100s%s%.100s", domain, *domain ? "." : "", op);
+  nearest near = {.name = name};
+  for (size_t i = 0; i < surg_model_function_count(m); i++) {
+    const surg_function *f = surg_model_function(m, i);
+    nearest_offer_operator(&near, surg_function_domain(f), surg_function_name(f));
+    if (!same && strcmp(surg_function_domain(f), domain) == 0) same = f;
+  }
+  if ((!same && !*near.best) || used_elsewhere(n)) return true;
+  snprintf(text, size, "the model has no function %s%s", name, nearest_hint(&near));
+  if (!*near.best)
     snprintf(text, size,
-             "the model has no function %s; it has %s; a custom operator needs another domain", name,
-             first);
+             "the model has no function %s; the domain has %.100s; a custom operator needs another "
+             "domain",
+             name, surg_function_name(same));
   return false;
 }
 
@@ -212,18 +193,23 @@ static bool has_node(const surg_graph *g, const char *spec) {
   return false;
 }
 
-/* Appends a hint to the message for an unknown operator: the same name in another domain. */
+/* Appends a hint to the message for an unknown operator: the same name in another domain, else the
+ * nearest one. */
 static void near_node(const surg_model *m, const char *spec, char *text, size_t size) {
   const char *dot = strrchr(spec, '.'), *bare = dot ? dot + 1 : spec;
+  nearest near = {.name = spec};
   for (surg_graph *g = surg_model_next_graph(m, NULL); g && !*text; g = surg_model_next_graph(m, g))
     for (surg_node *n = surg_graph_first_node(g); n && !*text; n = surg_node_next(n))
       if (strcmp(surg_node_op_type(n), bare) == 0)
         snprintf(text, size, "; there is %.100s.%.100s",
                  domains_default(surg_node_domain(n)) ? "ai.onnx" : surg_node_domain(n), bare);
+      else
+        nearest_offer_operator(&near, surg_node_domain(n), surg_node_op_type(n));
+  if (!*text) snprintf(text, size, "%s", nearest_hint(&near));
 }
 
 static void report_name(surg_pass_ctx *p, const char *spec, bool found) {
-  char what[500], near[220] = "";
+  char what[600], near[NEAREST_NAME + 24] = "";
   if (!found) near_node(surg_pass_model(p), spec, near, sizeof near);
   snprintf(what, sizeof what, "node of '%.200s'%s", spec, near);
   surg_pass_named(p, what, found);

@@ -21,6 +21,12 @@ void values_hint(surg_pass_ctx *p, const surg_graph *g, const char *name, char *
   if (near) snprintf(out, size, "; did you mean '%.300s'?", near);
 }
 
+const char *values_near_input(nearest *x, const surg_graph *g) {
+  for (size_t i = 0; i < surg_graph_input_count(g); i++)
+    nearest_offer(x, surg_value_name(surg_graph_input(g, i)));
+  return nearest_hint(x);
+}
+
 bool values_annotated(const surg_value *v) {
   for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u))
     if (surg_use_get_kind(u) == SURG_USE_SOFT && !surg_use_node(u)) return true;

@@ -6,9 +6,13 @@
 
 #include <onnxsurg/onnxsurg.h>
 
+#include "nearest.h"
+
 /* Writes a hint for a name that is not a value of g: a similar name, or that a subgraph or
  * function has it. Empty if there is none. */
 void values_hint(surg_pass_ctx *p, const surg_graph *g, const char *name, char *out, size_t size);
+/* "; did you mean 'NAME'?" for the input of g that is nearest to x->name, or "". */
+const char *values_near_input(nearest *x, const surg_graph *g);
 /* Whether an entry of quantization_annotation refers to the value by name; a rename would lose
  * it. */
 bool values_annotated(const surg_value *v);

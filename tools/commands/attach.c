@@ -157,6 +157,10 @@ static int list_templates(attaching *a) {
 }
 
 static int no_template(attaching *a, const char *name) {
+  if (!a->folder)
+    return cli_usage(
+        "there is no file %s; a template needs its folder: --templates DIR or $ONNXSURG_TEMPLATES",
+        name);
   const int code = read_folder(a);
   const char *near = surg_nearest_name(name, &a->names, a->names.n, word_at);
   if (code != EXIT_DONE) return code;
@@ -177,8 +181,8 @@ static int load_template(attaching *a, surg_context *ctx, const char *name) {
   const char *folder = a->folder;
   cli_text path = {0};
   cli_text_puts(&path, name);
-  bool found = is_file(name) || !folder || strchr(name, '/');
-  for (size_t i = 0; i < 2 && !found; i++) {
+  bool found = is_file(name) || strchr(name, '/');
+  for (size_t i = 0; folder && i < 2 && !found; i++) {
     cli_text_free(&path);
     path = (cli_text){0};
     cli_text_printf(&path, "%s/%s%s", folder, name, endings[i]);

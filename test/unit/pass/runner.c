@@ -224,7 +224,7 @@ START_TEST(keeping) {
   expect_failure("quiet", &o, SURG_EUSAGE, "--keep: error: \"/(/\": ");
   o.keep = strange;
   ck_assert_int_eq(run("quiet", &o, NULL, NULL), SURG_OK);
-  ck_assert_ptr_nonnull(strstr(lines[0], "nothing in the model is called \"no_such\""));
+  ck_assert_ptr_nonnull(strstr(lines[0], "the model has no node \"no_such\""));
 }
 END_TEST
 
