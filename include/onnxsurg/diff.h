@@ -31,7 +31,7 @@ typedef enum surg_diff_kind {
   SURG_DIFF_TEXT = 17,        /* doc_string, metadata_props of a part, name of a graph */
   SURG_DIFF_DECLARED = 18,    /* the declared type of an inner value */
   SURG_DIFF_ORDER = 19,       /* of the nodes of a graph */
-  SURG_DIFF_EXTRA = 20        /* `what` ("training_info", ...) is in a model and not compared */
+  SURG_DIFF_EXTRA = 20        /* `what` ("training_info", fields that ONNX does not define) */
 } surg_diff_kind;
 
 /* Which of the two models have the object. */

@@ -184,6 +184,11 @@ void surg__diff_about(surg_diff *d, surg__about_kind kind, const void *const o[2
 
 /* --- header.c, nodes.c, regions.c, weights.c --- */
 void surg__diff_header(surg_diff *d);
+
+/* --- unknown.c --- */
+/* Compares fields that no ONNX version defines, after all pairs are made. O(file) if a file has
+ * any, else O(1). */
+void surg__diff_unknown(surg_diff *d);
 void surg__diff_functions(surg_diff *d);
 void surg__diff_interface(surg_diff *d, uint32_t a, uint32_t b);
 void surg__diff_graph(surg_diff *d, uint32_t a, uint32_t b);

@@ -60,6 +60,7 @@ static void compare(surg_diff *d) {
     surg__diff_graph(d, d->graphs.items[i].a, d->graphs.items[i].b);
   }
   surg__diff_symbols(d);
+  surg__diff_unknown(d);
   surg__diff_regions(d);
 }
 

@@ -99,7 +99,10 @@ static surg_status check_bytes(scan *s, const surg__field *f, const ProtobufCFie
 static surg_status check_field(scan *s, const surg__field *f) {
   const ProtobufCFieldDescriptor *d =
       protobuf_c_message_descriptor_get_field(s->stack[s->depth].type, f->number);
-  if (!d) return SURG_OK; /* unknown: kept unchanged */
+  if (!d) { /* unknown: kept unchanged */
+    s->src->unknown++;
+    return SURG_OK;
+  }
   uint32_t wire = surg__wire_of(d->type);
   bool packed = d->label == PROTOBUF_C_LABEL_REPEATED && wire != SURG__WIRE_BYTES &&
                 f->wire == SURG__WIRE_BYTES;

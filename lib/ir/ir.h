@@ -71,6 +71,7 @@ typedef struct surg__source {
   uint64_t asked;   /* if not resident: the last page of the last request */
   bool base_heap;  /* base is from surg__alloc, not from surg__os_reserve */
   uint64_t dev, ino;
+  uint64_t unknown; /* fields that ONNX does not define */
   bool elsewhere;  /* the bytes are not those of the file at `path` */
 } surg__source;
 

@@ -137,6 +137,41 @@ class Difference(Case):
         self.assertIn(b'not compared: the first does not run',
                       self.ok('diff', '--run', 'f.onnxtxt', 'f.onnxtxt'))
 
+    def test_unknown_fields(self):
+        """Fields that ONNX does not define are compared with the object that has them."""
+        extra = lambda n: w.sub(900, b'beyond %d' % n)
+
+        def with_field(at, n):
+            def edit(nodes, weights):
+                nodes[at] = nodes[at] + extra(n)
+            return layers(3, edit)
+        self.write('a.onnx', layers(3))
+        self.write('b.onnx', with_field(4, 1))
+        found = self.edits('a.onnx', 'b.onnx')
+        self.assertEqual([(i['kind'], i['change']) for i in found], [('extra', 'added')])
+        self.assertIn('"add1"', found[0]['where'][0])
+        self.assertEqual(self.edits('b.onnx', 'b.onnx'), [])
+        self.ok('rename', '--prefix', 'q/', '--of', 'values+nodes', 'b.onnx', 'c.onnx')
+        self.assertEqual(self.edits('b.onnx', 'c.onnx'), [])
+        self.write('c.onnx', with_field(4, 2))  # other bytes
+        self.assertEqual(len(self.edits('b.onnx', 'c.onnx')), 1)
+        self.write('c.onnx', with_field(5, 1))  # another node
+        self.assertEqual(len(self.edits('b.onnx', 'c.onnx')), 2)
+
+        def weight(at):
+            def edit(nodes, weights):
+                weights[at] = weights[at] + extra(1)
+            return layers(3, edit)
+        self.write('a.onnx', weight(0))
+        self.write('b.onnx', weight(2))
+        self.assertEqual(self.edits('a.onnx', 'a.onnx'), [])
+        code, found = self.diff('a.onnx', 'b.onnx')
+        self.assertEqual((code, [i['level'] for i in found['items']]), (6, ['unknown']))
+        self.write('b.onnx', layers(3) + extra(1))
+        self.assertEqual(len(self.edits('a.onnx', 'b.onnx')), 1)
+        self.assertIn(b'fields outside of nodes that ONNX does not define: 1: the first has number 900',
+                      self.run_tool('diff', 'a.onnx', 'b.onnx').stdout)
+
     def test_order(self):
         """Nodes that were written in another order are the same model."""
         self.write('a.onnx', w.model(w.graph(
