@@ -30,6 +30,7 @@ struct surg_context {
   struct surg__customs *customs;                          /* lib/schema/custom.h; NULL: none */
   void (*customs_free)(struct surg__customs *);
   struct surg__taught *taught; /* base/taught.h; NULL: nothing */
+  const char *rule;     /* name of the rewrite rule that is applied, for the log; or NULL */
   bool isolate_plugins; /* passes of plugins run in child processes */
   /* runtime limits, from config or limits.h */
   uint64_t max_memory;

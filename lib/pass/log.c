@@ -98,6 +98,7 @@ static void set_graph(const surg__log *l, json_t *j, const surg_graph *g) {
 
 static void log_event(surg__log *l, const surg_event *e) {
   json_t *j = new_event(l, event_names[e->kind]);
+  if (l->ctx->rule) surg__json_set(l->ctx, j, "rule", l->ctx->rule);
   if (e->graph) set_graph(l, j, e->graph);
   if (e->node) {
     surg__json_set(l->ctx, j, "node", surg_node_name(e->node));

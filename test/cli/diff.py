@@ -137,6 +137,28 @@ class Difference(Case):
         self.assertIn(b'not compared: the first does not run',
                       self.ok('diff', '--run', 'f.onnxtxt', 'f.onnxtxt'))
 
+    def test_log(self):
+        """The pass and the rule of a logged run that made each difference, also after renames."""
+        self.write('a.onnxtxt', b'''<ir_version: 8, opset_import: ["" : 17]>
+            g (float[2,4] x, bool k) => (float[2,4] y) {
+              [n] a = Neg (x)  [m] b = Neg (a)  c = Add (b, b)  z = Identity (c)
+              y = If (k) <then_branch = t () => (float[2,4] p) { u = Neg (z) w = Neg (u) p = Relu (w) },
+                          else_branch = e () => (float[2,4] q) { q = Abs (z) }> }''')
+        self.ok('--pass', 'rename{value.a=aa},rewrite{group=simplify},identity,prune', '--log', 'l.json',
+                'a.onnxtxt', 'b.onnx')
+        r = self.run_tool('diff', '--json', '--log', 'l.json', 'a.onnxtxt', 'b.onnx')
+        found = [(i['text'][0], i.get('by')) for i in json.loads(r.stdout)['items']
+                 if i['kind'] == 'node']
+        self.assertEqual(dict(found), {
+            '"x" -> "a"': 'rewrite: involution-Neg', '"a" -> "b"': 'rewrite: involution-Neg',
+            '"c" -> "z"': 'identity', '"z" -> "u"': 'rewrite: involution-Neg',
+            '"u" -> "w"': 'rewrite: involution-Neg'})
+        text = self.run_tool('diff', '--log', 'l.json', 'a.onnxtxt', 'b.onnx').stdout
+        self.assertIn(b'"c" -> "z" (by identity)', text)
+        self.bad(1, r'^a\.onnxtxt: error: line 1 is no line of a log', 'diff', '--log', 'a.onnxtxt',
+                 'a.onnxtxt', 'b.onnx')
+        self.bad(3, r'^none: error: cannot read', 'diff', '--log', 'none', 'a.onnxtxt', 'b.onnx')
+
     def test_unknown_fields(self):
         """Fields that ONNX does not define are compared with the object that has them."""
         extra = lambda n: w.sub(900, b'beyond %d' % n)
@@ -248,6 +270,25 @@ class Patch(Case):
                 self.patched('a.onnx', 'b.onnx')
         self.write('b.onnx', self.read('a.onnx').replace(b'Relu', b'Tanh'))
         self.assertLess(self.patched('a.onnx', 'b.onnx'), 600)
+
+    def test_json(self):
+        """The JSON of a difference with its patch inside makes the second model, byte for byte."""
+        for count in (3, 4, 5):  # sizes of each rest of 3
+            self.write('a.onnx', layers(2))
+            self.write('b.onnx', layers(3) + w.sub(900, b'x' * count))
+            self.write('d.json', self.run_tool('diff', '--json', '--patch', '-', 'a.onnx', 'b.onnx').stdout)
+            self.ok('patch', 'a.onnx', 'd.json', 'c.onnx')
+            self.assertEqual(self.read('c.onnx'), self.read('b.onnx'))
+        whole = json.loads(self.read('d.json'))
+        self.write('e.json', json.dumps(dict(whole, patch=whole['patch'][:-5])).encode())
+        self.bad(1, r'^e\.json: error: its patch is damaged', 'patch', 'a.onnx', 'e.json', 'f.onnx')
+        self.write('e.json', self.run_tool('diff', '--json', 'a.onnx', 'b.onnx').stdout)
+        self.bad(1, r'^e\.json: error: contains no patch; make one with `onnxsurg diff --json --patch -',
+                 'patch', 'a.onnx', 'e.json', 'f.onnx')
+        self.write('e.json', b'{"patch": ')
+        self.bad(1, r'^e\.json: error: is no JSON: line 1', 'patch', 'a.onnx', 'e.json', 'f.onnx')
+        self.bad(2, '--patch - needs --json', 'diff', '--patch', '-', 'a.onnx', 'b.onnx')
+        self.assertFalse(os.path.exists('f.onnx'))
 
     def test_refused(self):
         self.write('a.onnx', layers(2))

@@ -5,6 +5,7 @@
 
 #include "diff_report.h"
 #include "diff_run.h"
+#include "patch_text.h"
 
 #define MOST_SHOWN 100u
 
@@ -24,7 +25,10 @@ static const char help[] =
     "  --no-weights        read no weights\n"
     "  --most N            differences that the text and the page list (100)\n"
     "  --html FILE         write a page without references to other files\n"
-    "  --patch FILE        write a patch: `onnxsurg patch A FILE OUT` makes B\n"
+    "  --patch FILE        write a patch: `onnxsurg patch A FILE OUT` makes B; with\n"
+    "                      --json, - puts it into the JSON, which `patch` reads, too\n"
+    "  --log FILE          log that `onnxsurg --log` wrote when it made B from A: name\n"
+    "                      the pass and the rule that made each difference\n"
     "  --run               run both on the same inputs, and name the first value that\n"
     "                      differs; with --input, --inputs, --fill, --seed, --dim,\n"
     "                      --rtol, --atol and --ulp as of `onnxsurg verify`\n"
@@ -41,6 +45,7 @@ enum {
   OPT_HTML,
   OPT_PATCH,
   OPT_RUN,
+  OPT_LOG,
   OPT_SARIF
 };
 
@@ -49,7 +54,7 @@ typedef struct job {
   surg_diff_options o;
   diff_view view;
   bool strict, sarif, run, how_given;
-  const char *html, *patch;
+  const char *html, *patch, *log;
   cli_run how;
   diff_runs runs;
 } job;
@@ -83,6 +88,9 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_RUN:
       j->run = true;
+      return EXIT_DONE;
+    case OPT_LOG:
+      j->log = arg;
       return EXIT_DONE;
     case OPT_SARIF:
       j->sarif = true;
@@ -120,14 +128,20 @@ static int compare(job *j, surg_context *ctx, char **args) {
   surg_status s = cli_load_any(ctx, &j->common, args[0], &m[0]);
   if (s == SURG_OK) s = cli_load_any(ctx, &j->common, args[1], &m[1]);
   if (s == SURG_OK) s = surg_diff_new(m[0], m[1], &j->o, &d);
-  if (s == SURG_OK && j->patch) s = surg_patch_make(m[0], m[1], j->patch);
+  if (s == SURG_OK && j->patch && strcmp(j->patch, "-") == 0)
+    j->view.patch = patch_text_make(m[0], m[1], &s);
+  else if (s == SURG_OK && j->patch)
+    s = surg_patch_make(m[0], m[1], j->patch);
   j->view.diff = d;
   j->view.paths[0] = args[0];
   j->view.paths[1] = args[1];
   int code = cli_exit_code(s);
-  if (s == SURG_OK && j->run) code = diff_run(ctx, m, d, &j->how, &j->common, &j->runs);
+  if (code == EXIT_DONE && j->log) code = diff_log_load(&j->view.log, j->log);
+  if (code == EXIT_DONE && j->run) code = diff_run(ctx, m, d, &j->how, &j->common, &j->runs);
   if (code == EXIT_DONE) code = show(j);
   surg_diff_free(d);
+  diff_log_free(&j->view.log);
+  json_decref(j->view.patch);
   for (int k = 0; k < 2; k++) surg_model_free(m[k]);
   return code;
 }
@@ -135,6 +149,8 @@ static int compare(job *j, surg_context *ctx, char **args) {
 static int check_options(job *j, int models) {
   if (models != 2) return cli_usage("diff expects two models: `onnxsurg diff A B`");
   if (j->sarif && j->common.json) return cli_usage("--json and --sarif exclude each other");
+  if (j->patch && strcmp(j->patch, "-") == 0 && !j->common.json)
+    return cli_usage("--patch - needs --json: the patch is a part of it");
   if (j->how_given && !j->run) return cli_usage("options of runs are for --run");
   if (j->run && !j->common.max_memory) j->common.max_memory = CLI_RUN_MEMORY;
   return EXIT_DONE;
@@ -150,6 +166,7 @@ int cmd_diff(int argc, char **argv) {
                                           {"html", required_argument, NULL, OPT_HTML},
                                           {"patch", required_argument, NULL, OPT_PATCH},
                                           {"run", no_argument, NULL, OPT_RUN},
+                                          {"log", required_argument, NULL, OPT_LOG},
                                           {"sarif", no_argument, NULL, OPT_SARIF},
                                           CLI_RUN_OPTIONS,
                                           CLI_COMMON_OPTIONS,

@@ -141,6 +141,12 @@ static void flush(cli_text *t, size_t start, size_t indent) {
   cli_text_free(t);
 }
 
+/* What made the difference, if a log says it. */
+static void put_by(cli_text *t, const diff_view *v, const surg_diff_item *x) {
+  const char *by = diff_log_of(&v->log, x);
+  if (by) cli_text_printf(t, " (by %s)", by);
+}
+
 /* --- text --- */
 
 typedef struct printing {
@@ -197,6 +203,7 @@ static void print_item(printing *p, const surg_diff_item *x) {
   if (!both) {
     const char *text = *x->text[0] ? x->text[0] : x->text[1];
     cli_text_printf(&t, "%c %s%s%s", sign_of(x), place(where), *text ? ": " : "", text);
+    put_by(&t, p->v, x);
     flush(&t, 0, 4);
     p->last = NULL;
     return;
@@ -208,6 +215,7 @@ static void print_item(printing *p, const surg_diff_item *x) {
     p->last = where;
   }
   put_change(&t, x);
+  put_by(&t, p->v, x);
   flush(&t, 4, 6);
 }
 
@@ -286,7 +294,7 @@ static json_t *pair_json(const char *const text[2]) {
                    *text[1] ? cli_text_json(text[1]) : json_null());
 }
 
-static json_t *item_json(const surg_diff_item *x) {
+static json_t *item_json(const diff_view *v, const surg_diff_item *x) {
   json_t *j = json_object();
   json_object_set_new(j, "kind", json_string(kinds[x->kind]));
   json_object_set_new(j, "change", json_string(changes[x->change]));
@@ -295,6 +303,8 @@ static json_t *item_json(const surg_diff_item *x) {
   if (*x->what) json_object_set_new(j, "what", cli_text_json(x->what));
   json_object_set_new(j, "text", pair_json(x->text));
   if (*x->note) json_object_set_new(j, "note", cli_text_json(x->note));
+  const char *by = diff_log_of(&v->log, x);
+  if (by) json_object_set_new(j, "by", cli_text_json(by));
   if (x->cause != SURG_DIFF_NO_ITEM)
     json_object_set_new(j, "cause", json_integer((json_int_t)x->cause));
   json_object_set_new(j, "region", json_integer((json_int_t)x->region));
@@ -320,10 +330,11 @@ void diff_print_json(const diff_view *v, json_t *more) {
   const surg_diff_summary s = summary_of(v);
   json_t *list = json_array();
   surg_diff_item x;
-  for (size_t i = 0; item_at(v, i, &x); i++) json_array_append_new(list, item_json(&x));
+  for (size_t i = 0; item_at(v, i, &x); i++) json_array_append_new(list, item_json(v, &x));
   json_t *j = json_pack("{s:i, s:[o, o], s:b, s:o, s:o}", "schema", 1, "files",
                         cli_text_json(v->paths[0]), cli_text_json(v->paths[1]), "same", (int)s.same,
                         "counts", counts_json(&s), "items", list);
+  if (v->patch) json_object_set(j, "patch", v->patch);
   if (more) json_object_update(j, more);
   json_decref(more);
   cli_print_json(j);

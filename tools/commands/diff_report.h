@@ -5,13 +5,15 @@
 
 #include <onnxsurg/diff.h>
 
-#include "cli.h"
+#include "diff_log.h"
 
 typedef struct diff_view {
   const surg_diff *diff;
   const char *paths[2];
   bool names, remarks; /* list items of these levels */
   uint64_t most;       /* differences that a text lists */
+  diff_log log;        /* what made them */
+  json_t *patch;       /* for the JSON; or NULL */
 } diff_view;
 
 /* Names of kinds, changes and levels in JSON; NULL for other numbers. */

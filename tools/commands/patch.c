@@ -3,13 +3,14 @@
 #include <onnxsurg/diff.h>
 #include <string.h>
 
-#include "cli.h"
+#include "patch_text.h"
 
 static const char help[] =
     "usage: onnxsurg patch A PATCH OUT\n"
     "Writes the model B that `onnxsurg diff --patch PATCH A B` compared with A, byte\n"
-    "for byte, with its data files. Refuses any other model than A. Data files are\n"
-    "not overwritten.\n";
+    "for byte, with its data files. PATCH may also be the JSON of\n"
+    "`onnxsurg diff --json --patch - A B`. Refuses any other model than A. Data files\n"
+    "are not overwritten.\n";
 
 int cmd_patch(int argc, char **argv) {
   static const struct option options[] = {CLI_COMMON_OPTIONS, {0}};
@@ -27,8 +28,8 @@ int cmd_patch(int argc, char **argv) {
   if (!ctx) return EXIT_LIMIT;
   surg_model *m = NULL;
   surg_status s = cli_load_any(ctx, &common, args[0], &m);
-  if (s == SURG_OK) s = surg_patch_apply(m, args[1], args[2]);
+  code = s == SURG_OK ? patch_text_apply(m, args[1], args[2]) : cli_exit_code(s);
   surg_model_free(m);
   surg_context_free(ctx);
-  return cli_flush(cli_exit_code(s));
+  return cli_flush(code);
 }

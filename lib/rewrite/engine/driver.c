@@ -183,7 +183,9 @@ static bool apply(driver *d, const surg_rule *r) {
    * since later rules need them. */
   surg_model *model = surg_pass_model(d->pass);
   model->values_kept = r->exactness != SURG_LOSSY;
+  d->ctx->rule = r->name;
   const surg_status s = emit(d);
+  d->ctx->rule = NULL;
   model->values_kept = false;
   if (r->exactness == SURG_LOSSY) model->values_changed++;
   if (s == SURG_EUNSUPPORTED) {
