@@ -107,7 +107,7 @@ class Runs(Case):
             self.assertEqual(self.ops('out.onnx').get('Identity'), 1, keep)
         r = self.run_tool('--keep', 'nobody', 'cnn.onnx', 'out.onnx')
         self.assertEqual(r.returncode, 0)
-        self.assertRegex(r.stderr.decode(), r'warning: nothing .* "nobody"')
+        self.assertRegex(r.stderr.decode(), r'warning: the model has no node "nobody"')
         self.bad(2, r'--keep: error: "/\(/"', '--keep', '/(/', 'cnn.onnx', 'out.onnx')
         self.assertEqual(self.ok('--quiet', '--keep', 'nobody', 'cnn.onnx', 'out.onnx'), b'')
 
