@@ -51,12 +51,8 @@ static const surg_option options[] = {
 };
 
 static const surg_pass forward = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "forward",
-    .help = "remove nodes that only hand their input on",
-    .options = options,
-    .option_count = 1,
+    SURG_PASS_HEAD(GRAPH, "forward", "remove nodes that only hand their input on"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,

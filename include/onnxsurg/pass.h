@@ -56,6 +56,20 @@ typedef struct surg_pass {
   void *user; /* surg_pass_user returns it */
 } surg_pass;
 
+/* Members of an initializer of a surg_pass, in their order: what it is called and runs on (MODEL or
+ * GRAPH), and its array of options. */
+#define SURG_PASS_HEAD(scope_, name_, help_) \
+  .size = sizeof(surg_pass), .scope = SURG_SCOPE_##scope_, .name = (name_), .help = (help_)
+#define SURG_PASS_OPTIONS(list) .options = (list), .option_count = sizeof(list) / sizeof *(list)
+/* The whole of a pass whose options spell out an edit of the model:
+ * static const surg_pass region = SURG_PASS_EDIT("region", "replace nodes", options, run); */
+#define SURG_PASS_EDIT(name_, help_, options_, run_)                                     \
+  {                                                                                      \
+    SURG_PASS_HEAD(MODEL, name_, help_), SURG_PASS_OPTIONS(options_),                    \
+        .needs = SURG_FACT_SORTED | SURG_FACT_TYPES, .keeps = SURG_FACT_SORTED,          \
+        .exactness = SURG_LOSSY, .changes_interface = true, .edits = true, .run = (run_) \
+  }
+
 /* A preset: a named pipeline. */
 typedef struct surg_preset {
   uint32_t size; /* set by the caller: sizeof(surg_preset) */

@@ -160,12 +160,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_constants = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "constants",
-    .help = "store constants as initializers or as Constant nodes",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(GRAPH, "constants", "store constants as initializers or as Constant nodes"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .run = run,

@@ -151,10 +151,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_cse = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "cse",
-    .help = "merge nodes with equal operator, attributes and inputs",
+    SURG_PASS_HEAD(GRAPH, "cse", "merge nodes with equal operator, attributes and inputs"),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

@@ -95,10 +95,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_dedup = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "dedup",
-    .help = "merge initializers with equal type, shape and bytes",
+    SURG_PASS_HEAD(GRAPH, "dedup", "merge initializers with equal type, shape and bytes"),
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,
     .run = run,

@@ -153,12 +153,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_defaults = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "defaults",
-    .help = "remove or write attributes equal to their default",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(GRAPH, "defaults", "remove or write attributes equal to their default"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,

@@ -64,10 +64,8 @@ surg_pass_result lift_initializers(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_hoist_initializers = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "hoist-initializers",
-    .help = "move initializers of inner graphs to the main graph",
+    SURG_PASS_HEAD(GRAPH, "hoist-initializers",
+                   "move initializers of inner graphs to the main graph"),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .run = lift_initializers,

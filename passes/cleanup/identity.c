@@ -23,10 +23,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_identity = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "identity",
-    .help = "remove Identity nodes",
+    SURG_PASS_HEAD(GRAPH, "identity", "remove Identity nodes"),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,

@@ -49,10 +49,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 const surg_pass surg__pass_imports = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "imports",
-    .help = "add missing opset imports",
+    SURG_PASS_HEAD(MODEL, "imports", "add missing opset imports"),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .run = run,

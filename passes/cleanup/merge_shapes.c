@@ -199,10 +199,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_merge_shapes = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "merge-shapes",
-    .help = "merge equal values of shape computations",
+    SURG_PASS_HEAD(GRAPH, "merge-shapes", "merge equal values of shape computations"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

@@ -133,12 +133,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_names = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "names",
-    .help = "give every node a unique name",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "names", "give every node a unique name"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,
     .run = run,

@@ -162,12 +162,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_prune = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "prune",
-    .help = "remove unused nodes, weights, functions and imports",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "prune", "remove unused nodes, weights, functions and imports"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,

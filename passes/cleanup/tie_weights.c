@@ -206,12 +206,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_tie_weights = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "tie-weights",
-    .help = "store a matrix and its transpose once",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(GRAPH, "tie-weights", "store a matrix and its transpose once"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .run = run,

@@ -17,10 +17,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_toposort = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "toposort",
-    .help = "sort nodes topologically",
+    SURG_PASS_HEAD(GRAPH, "toposort", "sort nodes topologically"),
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,
     .run = run,

@@ -236,10 +236,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_hoist_loop_state = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "hoist-loop-state",
-    .help = "remove values that loops and branches only forward",
+    SURG_PASS_HEAD(GRAPH, "hoist-loop-state", "remove values that loops and branches only forward"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

@@ -345,12 +345,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_inline = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "inline",
-    .help = "replace calls of model functions by their bodies",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "inline", "replace calls of model functions by their bodies"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

@@ -158,10 +158,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_recurrent = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "recurrent",
-    .help = "remove inputs of LSTM, GRU and RNN that equal the default",
+    SURG_PASS_HEAD(GRAPH, "recurrent", "remove inputs of LSTM, GRU and RNN that equal the default"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

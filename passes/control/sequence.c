@@ -429,10 +429,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 const surg_pass surg__pass_sequence = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "sequence",
-    .help = "read sequence elements from where they were inserted",
+    SURG_PASS_HEAD(MODEL, "sequence", "read sequence elements from where they were inserted"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

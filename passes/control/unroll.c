@@ -406,12 +406,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_unroll = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "unroll",
-    .help = "unroll loops with a constant trip count",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(GRAPH, "unroll", "unroll loops with a constant trip count"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

@@ -466,12 +466,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_fold = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "fold",
-    .help = "compute constant nodes, known shapes, constant conditions",
-    .options = options,
-    .option_count = sizeof options / sizeof options[0],
+    SURG_PASS_HEAD(MODEL, "fold", "compute constant nodes, known shapes, constant conditions"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_ROUNDING,

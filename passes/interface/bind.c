@@ -286,12 +286,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_bind = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "bind",
-    .help = "replace inputs by constants",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "bind", "replace inputs by constants"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .changes_interface = true,

@@ -182,12 +182,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_drop_io_casts = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "drop-io-casts",
-    .help = "leave Casts of inputs and outputs to the caller",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "drop-io-casts", "leave Casts of inputs and outputs to the caller"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

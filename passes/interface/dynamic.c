@@ -469,12 +469,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_dynamic = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "dynamic",
-    .help = "make fixed dimensions of inputs symbolic",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "dynamic", "make fixed dimensions of inputs symbolic"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

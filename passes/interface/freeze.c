@@ -359,12 +359,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_freeze = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "freeze",
-    .help = "fix symbolic dimensions of inputs",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "freeze", "fix symbolic dimensions of inputs"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

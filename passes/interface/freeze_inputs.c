@@ -36,12 +36,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_freeze_inputs = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "freeze-inputs",
-    .help = "turn inputs with a default value into constants",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "freeze-inputs", "turn inputs with a default value into constants"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .changes_interface = true,

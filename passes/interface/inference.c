@@ -70,10 +70,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_inference = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "inference",
-    .help = "switch nodes in training mode to inference",
+    SURG_PASS_HEAD(GRAPH, "inference", "switch nodes in training mode to inference"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,

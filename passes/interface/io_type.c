@@ -377,17 +377,5 @@ static const surg_option options[] = {
     SURG_OPTION(PAIRS, "name", NULL, "NAME=TYPE: the new type of an input or output"),
 };
 
-const surg_pass surg__pass_io_type = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "io-type",
-    .help = "change element types of inputs and outputs",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_LOSSY,
-    .changes_interface = true,
-    .edits = true,
-    .run = run,
-};
+const surg_pass surg__pass_io_type =
+    SURG_PASS_EDIT("io-type", "change element types of inputs and outputs", options, run);

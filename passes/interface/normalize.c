@@ -210,17 +210,5 @@ static const surg_option options[] = {
     SURG_OPTION(BOOL, "fold", NULL, "fail rather than add nodes"),
 };
 
-const surg_pass surg__pass_normalize = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "normalize",
-    .help = "subtract a mean from an input and divide it by std",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_LOSSY,
-    .changes_interface = true,
-    .run = run,
-    .edits = true,
-};
+const surg_pass surg__pass_normalize =
+    SURG_PASS_EDIT("normalize", "subtract a mean from an input and divide it by std", options, run);

@@ -161,12 +161,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_outputs = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "outputs",
-    .help = "add and remove outputs of the model",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "outputs", "add and remove outputs of the model"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,
     .changes_interface = true,

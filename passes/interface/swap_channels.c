@@ -114,17 +114,6 @@ static const surg_option options[] = {
     SURG_OPTION(BOOL, "fold", NULL, "fail rather than add a Gather"),
 };
 
-const surg_pass surg__pass_swap_channels = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "swap-channels",
-    .help = "change the order of channels of an input (RGB, BGR)",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_LOSSY,
-    .changes_interface = true,
-    .run = run,
-    .edits = true,
-};
+const surg_pass surg__pass_swap_channels =
+    SURG_PASS_EDIT("swap-channels", "change the order of channels of an input (RGB, BGR)",
+                   options, run);

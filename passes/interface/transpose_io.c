@@ -162,16 +162,12 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_transpose_io = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "transpose-io",
-    .help = "change the order of dimensions of inputs, outputs",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "transpose-io", "change the order of dimensions of inputs, outputs"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .changes_interface = true,
-    .run = run,
     .edits = true,
+    .run = run,
 };

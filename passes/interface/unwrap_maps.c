@@ -84,10 +84,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 const surg_pass surg__pass_unwrap_maps = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "unwrap-maps",
-    .help = "replace maps from labels to scores by the scores",
+    SURG_PASS_HEAD(MODEL, "unwrap-maps", "replace maps from labels to scores by the scores"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

@@ -80,10 +80,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 const surg_pass surg__pass_unwrap_optionals = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "unwrap-optionals",
-    .help = "replace optional inputs by inputs that are always present",
+    SURG_PASS_HEAD(MODEL, "unwrap-optionals",
+                   "replace optional inputs by inputs that are always present"),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

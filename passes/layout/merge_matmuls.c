@@ -184,10 +184,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_merge_matmuls = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "merge-matmuls",
-    .help = "merge MatMuls of one value with several weights",
+    SURG_PASS_HEAD(GRAPH, "merge-matmuls", "merge MatMuls of one value with several weights"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_ROUNDING,

@@ -307,10 +307,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_merge_slices = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "merge-slices",
-    .help = "merge Concat, Split, Slice and Gather along one axis",
+    SURG_PASS_HEAD(GRAPH, "merge-slices", "merge Concat, Split, Slice and Gather along one axis"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

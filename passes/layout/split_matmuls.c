@@ -133,10 +133,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_split_matmuls = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "split-matmuls",
-    .help = "replace a MatMul with split columns by several",
+    SURG_PASS_HEAD(GRAPH, "split-matmuls", "replace a MatMul with split columns by several"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_ROUNDING,

@@ -542,12 +542,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_transposes = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "transposes",
-    .help = "move Transposes past other nodes where fewer are left",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(GRAPH, "transposes", "move Transposes past other nodes where fewer are left"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_ROUNDING,

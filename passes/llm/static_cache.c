@@ -362,17 +362,5 @@ static const surg_option options[] = {
     SURG_OPTION(STRING, "position", "past_length", "new input: rows in use before the run"),
 };
 
-const surg_pass surg__pass_static_cache = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "static-cache",
-    .help = "give caches of language models a fixed length",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_LOSSY,
-    .changes_interface = true,
-    .run = run,
-    .edits = true,
-};
+const surg_pass surg__pass_static_cache =
+    SURG_PASS_EDIT("static-cache", "give caches of language models a fixed length", options, run);

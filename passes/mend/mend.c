@@ -202,12 +202,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_mend = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "mend",
-    .help = "cure defects of invalid models",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "mend", "cure defects of invalid models"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_TAKES_DEFECTS,
     .exactness = SURG_EXACT,
     .changes_interface = true,

@@ -126,12 +126,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_ir = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "ir",
-    .help = "set the IR version",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "ir", "set the IR version"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,
     .changes_interface = true,

@@ -172,12 +172,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_opset = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "opset",
-    .help = "convert the model to another opset",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "opset", "convert the model to another opset"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_ROUNDING,

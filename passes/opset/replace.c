@@ -301,12 +301,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_replace = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "replace",
-    .help = "replace operators by equivalent ones",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(GRAPH, "replace", "replace operators by equivalent ones"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_ROUNDING,
@@ -314,12 +310,8 @@ const surg_pass surg__pass_replace = {
 };
 
 const surg_pass surg__pass_decompose = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "decompose",
-    .help = "replace operators by their definition: decompose{all}",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(GRAPH, "decompose", "replace operators by their definition: decompose{all}"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_ROUNDING,

@@ -416,12 +416,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_quant_sign = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "quant-sign",
-    .help = "change quantized values between uint8 and int8",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "quant-sign", "change quantized values between uint8 and int8"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

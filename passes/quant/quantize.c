@@ -120,12 +120,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_quantize = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "quantize",
-    .help = "quantize weights, and operands of products",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "quantize", "quantize weights, and operands of products"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_APPROX,

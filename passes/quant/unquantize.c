@@ -249,12 +249,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_unquantize = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "unquantize",
-    .help = "restore floats from quantized weights and values",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "unquantize", "restore floats from quantized weights and values"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_APPROX,

@@ -142,16 +142,12 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_delete = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "delete",
-    .help = "delete nodes, weights, inputs and outputs",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "delete", "delete nodes, weights, inputs and outputs"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
     .changes_interface = true,
-    .run = run,
     .edits = true,
+    .run = run,
 };

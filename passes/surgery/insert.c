@@ -183,17 +183,5 @@ static const surg_option options[] = {
     SURG_OPTION(PAIRS, "attribute", NULL, "attribute of the new node: axis=1 or axes=0+1"),
 };
 
-const surg_pass surg__pass_insert = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "insert",
-    .help = "insert nodes between a value and its consumers",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_LOSSY,
-    .changes_interface = true,
-    .run = run,
-    .edits = true,
-};
+const surg_pass surg__pass_insert =
+    SURG_PASS_EDIT("insert", "insert nodes between a value and its consumers", options, run);

@@ -105,14 +105,10 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_map_op = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "map-op",
-    .help = "rename an operator, its domain and attributes",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "map-op", "rename an operator, its domain and attributes"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
-    .run = run,
     .edits = true,
+    .run = run,
 };

@@ -99,14 +99,10 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_move_domain = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "move-domain",
-    .help = "move operators to another domain",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "move-domain", "move operators to another domain"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
-    .run = run,
     .edits = true,
+    .run = run,
 };

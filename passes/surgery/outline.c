@@ -546,12 +546,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_outline = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "outline",
-    .help = "replace repeated nodes by functions",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "outline", "replace repeated nodes by functions"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,

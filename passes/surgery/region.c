@@ -190,17 +190,5 @@ static const surg_option options[] = {
     SURG_OPTION(PAIRS, "attribute", NULL, "attribute of the node of op=: axis=1 or axes=0+1"),
 };
 
-const surg_pass surg__pass_region = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "region",
-    .help = "replace the nodes between values by others",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
-    .keeps = SURG_FACT_SORTED,
-    .exactness = SURG_LOSSY,
-    .changes_interface = true,
-    .run = run,
-    .edits = true,
-};
+const surg_pass surg__pass_region =
+    SURG_PASS_EDIT("region", "replace the nodes between values by others", options, run);

@@ -37,15 +37,11 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_remove_node = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "remove-node",
-    .help = "remove single nodes; an input replaces the output",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "remove-node", "remove single nodes; an input replaces the output"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
-    .run = run,
     .edits = true,
+    .run = run,
 };

@@ -297,12 +297,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_rename = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "rename",
-    .help = "rename inputs, outputs, values, nodes, dimensions",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "rename", "rename inputs, outputs, values, nodes, dimensions"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .changes_interface = true,

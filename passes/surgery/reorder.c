@@ -67,12 +67,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_reorder = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "reorder",
-    .help = "put inputs and outputs in another order",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "reorder", "put inputs and outputs in another order"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,
     .changes_interface = true,

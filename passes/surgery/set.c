@@ -370,15 +370,11 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_set = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "set",
-    .help = "set attributes, weights, types, names, texts",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "set", "set attributes, weights, types, names, texts"),
+    SURG_PASS_OPTIONS(options),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
     .changes_interface = true,
-    .run = run,
     .edits = true,
+    .run = run,
 };

@@ -111,16 +111,12 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_swap = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "swap",
-    .help = "swap what two inputs read, or the consumers of two values",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "swap", "swap what two inputs read, or the consumers of two values"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,
     .changes_interface = true,
-    .run = run,
     .edits = true,
+    .run = run,
 };

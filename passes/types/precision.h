@@ -178,12 +178,11 @@ typedef struct prec {
       SURG_OPTION(BOOL, "aggressive", "false", "convert also operators that lose digits"), \
       PREC_SATURATE, PREC_MEASURE_OPTIONS
 /* What is the same in all passes of this family; `options` and `run` are those of the file. */
-#define PREC_PASS(title, text, class)                                                           \
-  {                                                                                             \
-    .size = sizeof(surg_pass), .scope = SURG_SCOPE_MODEL, .name = title, .help = text,          \
-    .options = options, .option_count = sizeof options / sizeof *options,                       \
-    .needs = SURG_FACT_SORTED | SURG_FACT_TYPES, .keeps = SURG_FACT_SORTED, .exactness = class, \
-    .changes_interface = true, .edits = true, .run = run,                                       \
+#define PREC_PASS(title, text, class)                                             \
+  {                                                                               \
+    SURG_PASS_HEAD(MODEL, title, text), SURG_PASS_OPTIONS(options),               \
+        .needs = SURG_FACT_SORTED | SURG_FACT_TYPES, .keeps = SURG_FACT_SORTED,   \
+        .exactness = class, .changes_interface = true, .edits = true, .run = run, \
   }
 extern const prec_kind prec_to_float16, prec_to_bfloat16, prec_to_float, prec_to_int32;
 /* Converts the model of the pass. `from` 0: that of the kind. */

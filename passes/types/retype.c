@@ -179,12 +179,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_retype = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "retype",
-    .help = "convert a float16, bfloat16 or double model to float",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "retype", "convert a float16, bfloat16 or double model to float"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_LOSSY,

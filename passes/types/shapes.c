@@ -178,12 +178,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_shapes = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_MODEL,
-    .name = "shapes",
-    .help = "write inferred types and shapes into the model",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(MODEL, "shapes", "write inferred types and shapes into the model"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .exactness = SURG_EXACT,

@@ -67,12 +67,8 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_wrap_casts = {
-    .size = sizeof(surg_pass),
-    .scope = SURG_SCOPE_GRAPH,
-    .name = "wrap-casts",
-    .help = "compute an operator in another type, between Casts",
-    .options = options,
-    .option_count = sizeof options / sizeof *options,
+    SURG_PASS_HEAD(GRAPH, "wrap-casts", "compute an operator in another type, between Casts"),
+    SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_ULP,
