@@ -16,15 +16,11 @@
 #define BLOCK_LEAST 16
 #define MOST (UINT64_C(1) << 31) /* elements of a weight */
 
-typedef struct buffer {
-  uint8_t *p;
-  size_t n;
-} buffer;
-
 typedef struct packing {
   surg_pass_ctx *p;
   surg_model *m;
-  buffer in, out; /* reused: their memory is freed with the pass */
+  uint8_t *strip, *piece; /* reused: their memory is freed with the pass */
+  uint64_t strip_size, piece_size;
   uint64_t done;
 } packing;
 
@@ -35,14 +31,6 @@ typedef struct packed {
   uint64_t inputs, outputs, block, blocks;
   bool rows;
 } packed;
-
-static bool room(packing *c, buffer *b, uint64_t n) {
-  if (n <= b->n) return true;
-  const size_t more = (size_t)(n > 2 * (uint64_t)b->n ? n : 2 * (uint64_t)b->n);
-  b->p = surg_pass_alloc(c->p, more);
-  b->n = b->p ? more : 0;
-  return b->p != NULL;
-}
 
 /* --- matching --- */
 
@@ -93,71 +81,176 @@ static bool match(const surg_node *n, packed *k) {
 
 /* --- numbers --- */
 
-/* The number of place i, unsigned; those of INT4 are 8 more. */
-static unsigned number_at(const uint8_t *p, uint64_t i, bool is_signed) {
-  const unsigned q = p[i / 2] >> (i % 2 * 4) & 15u;
-  return is_signed ? q ^ 8u : q;
+#define STRIP (UINT64_C(16) << 20) /* bytes of the rows in memory */
+
+/* The rows of a result, one for each of N outputs, from a tensor [columns, N], or [N, columns] if
+ * `straight`; NULL: all elements are 0. */
+typedef struct rows {
+  packing *c;
+  const surg_tensor *t;
+  bool straight;
+  uint8_t flip;           /* XOR of integers: 8 adds 8 to INT4 */
+  uint64_t n, columns;
+  size_t size;            /* of an element as in C */
+  uint64_t line, block;   /* bytes of a row of the result; columns of a block, 0: elements as they are */
+  uint64_t from, count;   /* the rows that are in memory */
+  uint64_t most;          /* rows that fit */
+  uint8_t *strip, *piece; /* `count` rows of elements as in C; a column of them */
+} rows;
+
+static bool room(packing *c, uint8_t **p, uint64_t *have, uint64_t n) {
+  if (n <= *have && *p) return true;
+  *have = n < STRIP ? STRIP : n;
+  *p = surg_pass_alloc(c->p, (size_t)*have);
+  return *p != NULL;
+}
+
+static bool open_rows(rows *r) {
+  const uint64_t row = r->columns * r->size;
+  r->most = STRIP / (row ? row : 1);
+  if (r->most < 1) r->most = 1;
+  if (r->most > r->n) r->most = r->n;
+  if (!room(r->c, &r->c->strip, &r->c->strip_size, r->most * row) ||
+      !room(r->c, &r->c->piece, &r->c->piece_size, r->most * r->size))
+    return false;
+  r->strip = r->c->strip;
+  r->piece = r->c->piece;
+  if (!r->t) memset(r->strip, 0, (size_t)(r->most * row));
+  return true;
+}
+
+/* The elements of row n, as in C. NULL: *s is set. */
+static const uint8_t *row_at(rows *r, uint64_t n, surg_status *s) {
+  const size_t row = (size_t)r->columns * r->size;
+  *s = SURG_OK;
+  if (n < r->from || n >= r->from + r->count) {
+    r->from = n;
+    r->count = r->n - n < r->most ? r->n - n : r->most;
+    if (r->t && r->straight)
+      *s = surg_tensor_read_numbers(r->t, n * r->columns, r->strip,
+                                    (size_t)(r->count * r->columns));
+    for (uint64_t k = 0; r->t && !r->straight && k < r->columns && *s == SURG_OK; k++) {
+      *s = surg_tensor_read_numbers(r->t, k * r->n + n, r->piece, (size_t)r->count);
+      uint8_t *to = r->strip + k * r->size;
+      for (uint64_t i = 0; i < r->count; i++)
+        memcpy(to + i * row, r->piece + i * r->size, r->size);
+    }
+  }
+  return *s == SURG_OK ? r->strip + (n - r->from) * row : NULL;
+}
+
+/* Byte `at` of a row of numbers of 4 bits; places beyond the columns have 8, or 0 without blocks. */
+static uint8_t pair(const rows *r, const uint8_t *row, uint64_t at) {
+  unsigned q[2];
+  for (unsigned i = 0; i < 2; i++)
+    q[i] = 2 * at + i < r->columns ? (row[2 * at + i] & 15u) ^ r->flip : r->block ? 8 : 0;
+  return (uint8_t)(q[0] | q[1] << 4);
+}
+
+/* Gives rows of numbers of 4 bits, two in a byte. */
+static surg_status give_pairs(void *user, uint64_t at, void *out, size_t n) {
+  rows *r = user;
+  uint8_t *to = out;
+  surg_status s = SURG_OK;
+  for (size_t done = 0, m; done < n && s == SURG_OK; done += m, at += m) {
+    const uint64_t column = at % r->line, left = r->line - column;
+    const uint8_t *row = row_at(r, at / r->line, &s);
+    m = left < n - done ? (size_t)left : n - done;
+    for (size_t i = 0; row && i < m; i++) to[done + i] = pair(r, row, column + i);
+  }
+  return s;
+}
+
+/* Gives rows of scales: the bytes of raw_data are of elements as in C, in little endian. */
+static surg_status give_scales(void *user, uint64_t at, void *out, size_t n) {
+  rows *r = user;
+  uint8_t *to = out;
+  surg_status s = SURG_OK;
+  for (size_t done = 0, m; done < n && s == SURG_OK; done += m, at += m) {
+    const uint64_t column = at % r->line / r->size, left = r->columns - column;
+    const uint8_t *row = row_at(r, at / r->line, &s);
+    const uint64_t wanted = (n - done) / r->size;
+    m = (size_t)(left < wanted ? left : wanted) * r->size;
+    for (size_t i = 0; row && i < m; i += r->size) {
+      const uint8_t *e = row + column * r->size + i;
+      uint32_t bits = 0;
+      uint16_t half;
+      memcpy(r->size == 4 ? (void *)&bits : (void *)&half, e, r->size);
+      if (r->size == 2) bits = half;
+      for (size_t k = 0; k < r->size; k++) to[done + i + k] = (uint8_t)(bits >> 8 * k);
+    }
+  }
+  return s;
 }
 
 /* The weights as [N, blocks, block / 2] bytes; what is beyond K is restored as 0 or not read. */
 static surg_tensor *pack_weights(packing *c, const packed *k) {
-  const bool is_signed = surg_tensor_dtype(k->w) == SURG_INT4;
-  const uint64_t bytes = surg_tensor_bytes(k->w), size = k->block / 2;
-  const uint64_t all = k->outputs * k->blocks * size;
+  const uint64_t size = k->block / 2;
   const int64_t dims[] = {(int64_t)k->outputs, (int64_t)k->blocks, (int64_t)size};
-  if (!room(c, &c->in, bytes) || !room(c, &c->out, all) ||
-      surg_tensor_read(k->w, 0, c->in.p, (size_t)bytes))
-    return NULL;
-  memset(c->out.p, 0x88, (size_t)all);
-  for (uint64_t n = 0; n < k->outputs; n++) {
-    uint8_t *row = c->out.p + n * k->blocks * size;
-    for (uint64_t i = 0; i < k->inputs; i++) {
-      const uint64_t at = k->rows ? n * k->inputs + i : i * k->outputs + n;
-      const unsigned q = number_at(c->in.p, at, is_signed);
-      row[i / 2] = (uint8_t)(i % 2 ? (row[i / 2] & 15u) | q << 4 : (row[i / 2] & 0xf0u) | q);
-    }
+  rows r = {.c = c,
+            .t = k->w,
+            .straight = k->rows,
+            .flip = surg_tensor_dtype(k->w) == SURG_INT4 ? 8 : 0,
+            .n = k->outputs,
+            .columns = k->inputs,
+            .size = 1,
+            .line = k->blocks * size,
+            .block = k->block};
+  surg_tensor *t =
+      open_rows(&r) ? surg_tensor_new_pieces(c->m, SURG_UINT8, dims, 3, give_pairs, &r) : NULL;
+  return t;
+}
+
+/* Whether all zero points are 8 as unsigned numbers. */
+static bool all_middle(rows *r, surg_status *s) {
+  for (uint64_t n = 0; n < r->n; n++) {
+    const uint8_t *row = row_at(r, n, s);
+    for (uint64_t i = 0; row && i < r->columns; i++)
+      if (((row[i] & 15u) ^ r->flip) != 8) return false;
+    if (!row) return false;
   }
-  return surg_tensor_new(c->m, SURG_UINT8, dims, 3, c->out.p, (size_t)all);
+  return true;
 }
 
 /* The zero points, two in a byte, rows of their own. *none: all are 8, which need not be stored. */
 static surg_tensor *pack_zeros(packing *c, const packed *k, bool *none) {
   const bool is_signed = surg_tensor_dtype(k->w) == SURG_INT4;
-  const uint64_t line = (k->blocks + 1) / 2, all = k->outputs * line;
-  const int64_t dims[] = {(int64_t)all};
+  const uint64_t line = (k->blocks + 1) / 2;
+  const int64_t dims[] = {(int64_t)(k->outputs * line)};
+  surg_status s = SURG_OK;
   *none = is_signed && !k->z;
   if (*none) return NULL;
-  const uint64_t bytes = k->z ? surg_tensor_bytes(k->z) : 0;
-  if (!room(c, &c->in, bytes) || !room(c, &c->out, all) ||
-      (k->z && surg_tensor_read(k->z, 0, c->in.p, (size_t)bytes)))
-    return NULL;
-  memset(c->out.p, 0, (size_t)all);
-  *none = true;
-  for (uint64_t n = 0; n < k->outputs; n++)
-    for (uint64_t i = 0; i < k->blocks; i++) {
-      const uint64_t at = k->rows ? n * k->blocks + i : i * k->outputs + n;
-      const unsigned q = k->z ? number_at(c->in.p, at, is_signed) : 0;
-      uint8_t *to = &c->out.p[n * line + i / 2];
-      *to = (uint8_t)(*to | q << (i % 2 * 4));
-      if (q != 8) *none = false;
-    }
-  return *none ? NULL : surg_tensor_new(c->m, SURG_UINT8, dims, 1, c->out.p, (size_t)all);
+  rows r = {.c = c,
+            .t = k->z,
+            .straight = k->rows,
+            .flip = is_signed ? 8 : 0,
+            .n = k->outputs,
+            .columns = k->blocks,
+            .size = 1,
+            .line = line};
+  const bool ok = open_rows(&r);
+  *none = ok && all_middle(&r, &s);
+  surg_tensor *t = ok && !*none && s == SURG_OK
+                       ? surg_tensor_new_pieces(c->m, SURG_UINT8, dims, 1, give_pairs, &r)
+                       : NULL;
+  return t;
 }
 
 /* The scales as [N * blocks]. */
 static surg_tensor *pack_scales(packing *c, const packed *k) {
   const size_t size = surg_tensor_dtype(k->s) == SURG_FLOAT ? 4 : 2;
-  const uint64_t all = k->outputs * k->blocks, bytes = all * size;
-  const int64_t dims[] = {(int64_t)all};
-  if (!room(c, &c->in, bytes) || !room(c, &c->out, bytes) ||
-      surg_tensor_read(k->s, 0, c->in.p, (size_t)bytes))
-    return NULL;
-  for (uint64_t n = 0; n < k->outputs; n++)
-    for (uint64_t i = 0; i < k->blocks; i++) {
-      const uint64_t at = k->rows ? n * k->blocks + i : i * k->outputs + n;
-      memcpy(c->out.p + (n * k->blocks + i) * size, c->in.p + at * size, size);
-    }
-  return surg_tensor_new(c->m, surg_tensor_dtype(k->s), dims, 1, c->out.p, (size_t)bytes);
+  const int64_t dims[] = {(int64_t)(k->outputs * k->blocks)};
+  rows r = {.c = c,
+            .t = k->s,
+            .straight = k->rows,
+            .n = k->outputs,
+            .columns = k->blocks,
+            .size = size,
+            .line = k->blocks * size};
+  surg_tensor *t = open_rows(&r) ? surg_tensor_new_pieces(c->m, surg_tensor_dtype(k->s), dims, 1,
+                                                          give_scales, &r)
+                                 : NULL;
+  return t;
 }
 
 /* --- rewriting --- */

@@ -12,6 +12,7 @@
 #include "quant_static.h"
 
 #define FAR_SIZE 1000 /* of the least number that masks others */
+#define FIXED_STEPS 8 /* nodes between a weight and its reader */
 #define BINS_MOST (UINT64_C(1) << 26) /* bytes of the counts of all values */
 
 /* --- options --- */
@@ -239,6 +240,47 @@ bool quant_calibrate(quant_static_state *s) {
 
 /* --- errors --- */
 
+/* Whether v is computed from constants alone, such as DequantizeLinear of a weight. Follows the
+ * first input. */
+static bool is_fixed(const surg_value *v) {
+  for (int steps = 0; v && steps < FIXED_STEPS; steps++) {
+    const surg_node *n = surg_value_producer(v, NULL);
+    if (surg_value_constant(v)) return true;
+    if (!n || !surg_node_input_count(n)) return false;
+    for (size_t i = 1; i < surg_node_input_count(n); i++)
+      if (surg_node_input(n, i) && !surg_value_constant(surg_node_input(n, i))) return false;
+    v = surg_node_input(n, 0);
+  }
+  return false;
+}
+
+surg_model *quant_watched(const quant *c) {
+  const size_t own = surg_graph_output_count(surg_model_graph(c->m));
+  surg_model *all = NULL;
+  surg_status st = surg_model_all_outputs(c->m, &all);
+  surg_graph *g = all ? surg_model_graph(all) : NULL;
+  for (size_t i = g ? surg_graph_output_count(g) : 0; i-- > own && st == SURG_OK;) {
+    const surg_value *v = surg_graph_output(g, i);
+    if (quant_dtype(v) != SURG_FLOAT || is_fixed(v)) st = surg_graph_remove_output(g, i);
+  }
+  if (st == SURG_OK) return all;
+  surg_model_free(all);
+  return NULL;
+}
+
+/* As quant_watched, for the quantized model: the values that are outputs of `before`, too. */
+static surg_status watch_same(const quant *c, const surg_model *before, surg_model **out) {
+  surg_graph *old = surg_model_graph(before);
+  const size_t own = surg_graph_output_count(surg_model_graph(c->m));
+  surg_status st = surg_model_all_outputs(c->m, out);
+  surg_graph *g = *out ? surg_model_graph(*out) : NULL;
+  for (size_t i = g ? surg_graph_output_count(g) : 0; i-- > own && st == SURG_OK;) {
+    const surg_value *v = surg_graph_find_value(old, surg_value_name(surg_graph_output(g, i)));
+    if (!v || !surg_value_is_output(v)) st = surg_graph_remove_output(g, i);
+  }
+  return st;
+}
+
 static void compare(quant_value *x, const surg_array *a, const surg_array *b) {
   const float *f = surg_array_data(a), *g = surg_array_data(b);
   if (surg_array_dtype(a) != SURG_FLOAT || surg_array_dtype(b) != SURG_FLOAT ||
@@ -274,7 +316,7 @@ bool quant_compare(quant_static_state *s, surg_model *before) {
   surg_pass_ctx *p = s->c->p;
   surg_model *after = NULL;
   samples_runs a = {0}, b = {0};
-  surg_status st = surg_model_all_outputs(s->c->m, &after);
+  surg_status st = watch_same(s->c, before, &after);
   if (st == SURG_OK) st = samples_open(p, before, &how, &a);
   if (st == SURG_OK) st = samples_open(p, after, &how, &b);
   for (uint64_t i = 0; st == SURG_OK && i < s->samples; i++) {

@@ -365,7 +365,7 @@ bool quant_static(quant *c) {
   quant_static_state s = {.c = c, .g = surg_model_graph(c->m)};
   surg_model *before = NULL;
   if (!quant_static_options(&s)) return false;
-  if (surg_model_all_outputs(c->m, &before) != SURG_OK) return false;
+  if (!(before = quant_watched(c))) return false;
   bool ok = s.tolerance < 0 || quant_search(&s, before);
   ok = ok && quant_static_apply(&s);
   if (ok && c->values) ok = quant_compare(&s, before);

@@ -88,6 +88,9 @@ quant_value *quant_value_of(quant_static_state *s, const surg_value *v);
 bool quant_static_options(quant_static_state *s);
 /* Runs the model, which is as it was, and sets ranges of marked values. False: reported. */
 bool quant_calibrate(quant_static_state *s);
+/* A copy of the model whose outputs also are the values that quant_compare compares. Weights that
+ * are computed from constants are none: they may be larger than memory. NULL: reported. */
+surg_model *quant_watched(const quant *c);
 /* Runs the model as it was, with all values as outputs, and as it is, and compares values of the
  * main graph that have the same name. */
 bool quant_compare(quant_static_state *s, surg_model *before);

@@ -3,8 +3,7 @@
 stream weights, beside `cp` of the same bytes.
 
 Prints and never judges. The weights are external, 1 GiB each (--small: 1 MiB), N of them (1), random, or holes of a
-file with --sparse: no speed then, but ten of them fit anywhere. Static quantization runs the model, and is
-asked for the first weight alone."""
+file with --sparse: no speed then, but ten of them fit anywhere."""
 import argparse
 import os
 import statistics
@@ -65,7 +64,8 @@ def ways(folder):
         "to-int32": ["to-int32", "--io", folder + "/integers.onnx", out],
         "int8": ["quantize", "--weights", "int8", model, out],
         "int4, blocks": ["quantize", "--weights", "int4", "--block", "32", model, out],
-        "static": ["quantize", "--static", folder + "/one.onnx", out],
+        "dynamic": ["quantize", "--dynamic", model, out],
+        "static": ["quantize", "--static", model, out],
         "data": ["data", model, out],
         "shards": ["data", "--shard", "2GiB", model, out],
         "safetensors": ["weights", "--export", folder + "/out/w.safetensors", model],
@@ -113,7 +113,6 @@ def main():
         fill(folder + "/w.data", total, args.sparse, False)
         fill(folder + "/k.data", total, args.sparse, True)
         floats_model(folder + "/in.onnx", "w.data", args.gib, each)
-        floats_model(folder + "/one.onnx", "w.data", 1, each)
         integers_model(folder + "/integers.onnx", "k.data", args.gib, each)
         cp = 0 if args.sparse else statistics.median(copy(folder, folder + "/w.data")
                                                      for _ in range(rounds))

@@ -31,6 +31,7 @@ typedef struct surg__array {
   uint64_t count;
   void *data;
   struct surg__cell *cell; /* owner of data and dims; NULL: they outlive the array */
+  const struct surg__stream *stream; /* the elements, if `data` is NULL (stream.h); else NULL */
 } surg__array;
 
 typedef enum surg__kstatus {

@@ -238,7 +238,9 @@ static surg_status run_kernel(run *r) {
   surg__kstatus done = kernel(&r->k);
   if (r->k.stopped != SURG_OK)
     return refuse(r, r->k.stopped,
-                  r->k.stopped == SURG_ELIMIT ? "the run exceeds its time limit" : "cancelled");
+                  r->k.stopped == SURG_ELIMIT       ? "the run exceeds its time limit"
+                  : r->k.stopped == SURG_ECANCELLED ? "cancelled"
+                                                    : "a weight cannot be read");
   if (done == SURG__K_OK) done = surg__k_overflow(&r->k);
   s = outcome(r, done);
   return s == SURG_OK ? check_results(r) : s;

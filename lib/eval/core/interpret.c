@@ -8,6 +8,7 @@
 #include "base/dtype.h"
 #include "base/os/os.h"
 #include "eval/core/machine.h"
+#include "eval/core/stream.h"
 #include "ir/ir.h" /* for attributes of functions: see `bind` */
 
 typedef struct surg__slot {
@@ -83,7 +84,7 @@ void surg__m_unset(surg__machine *m, const surg_value *v) {
   s->present = false;
 }
 
-const surg__array *surg__m_get(surg__machine *m, const surg_value *v, surg_status *s) {
+const surg__array *surg__m_peek(surg__machine *m, const surg_value *v, surg_status *s) {
   surg__slot *slot = find(m, v);
   *s = SURG_OK;
   if (slot && slot->present) return &slot->array;
@@ -97,10 +98,19 @@ const surg__array *surg__m_get(surg__machine *m, const surg_value *v, surg_statu
     *s = surg__m_stop(m, SURG_EUNSUPPORTED, "an initializer has a form that is not read here");
     return NULL;
   }
-  *s = surg__array_read(m->ctx, t, &a);
+  const uint64_t from = m->session->stream_from;
+  if (!surg__stream_of_tensor(m->ctx, t, from ? from : SURG__STREAM_FROM, &a))
+    *s = surg__array_read(m->ctx, t, &a);
   if (*s == SURG_OK) *s = surg__m_set(m, v, &a);
   slot = find(m, v);
   return *s == SURG_OK && slot ? &slot->array : NULL;
+}
+
+const surg__array *surg__m_get(surg__machine *m, const surg_value *v, surg_status *s) {
+  if (!surg__m_peek(m, v, s)) return NULL;
+  surg__slot *slot = find(m, v);
+  *s = surg__array_load(m->ctx, &slot->array);
+  return *s == SURG_OK ? &slot->array : NULL;
 }
 
 static void free_frame(surg__machine *m, surg__frame *f) {
@@ -125,7 +135,12 @@ surg_status surg__m_output(surg__machine *m, const surg_node *n, size_t i, surg_
   const surg_value *v = surg_node_output(n, i);
   surg__session *session = m->session;
   surg_status s = SURG_OK;
-  if (v && session->watch) s = session->watch(session->user, n, i, a);
+  if (v && session->watch) {
+    surg__array whole = surg__array_ref(a);
+    s = surg__array_load(m->ctx, &whole);
+    if (s == SURG_OK) s = session->watch(session->user, n, i, &whole);
+    surg__array_drop(&whole);
+  }
   if (v && s == SURG_OK) return surg__m_set(m, v, a);
   surg__array_drop(a);
   return s;
@@ -321,12 +336,30 @@ static surg_status kernel_late(surg_kctx *k) {
   return late(k->machine);
 }
 
+/* Borrows the inputs of a node that is computed by a kernel. First those are loaded that it reads
+ * as arrays, because one value may be several inputs. */
+static surg_status kernel_inputs(surg__machine *m, const surg_node *n, surg__array *in) {
+  const size_t count = surg_node_input_count(n);
+  surg_status s = SURG_OK;
+  for (int pass = 0; pass < 2; ++pass) {
+    for (size_t i = 0; i < count && s == SURG_OK; ++i) {
+      const surg_value *v = surg_node_input(n, i);
+      const surg__array *a = v ? surg__m_peek(m, v, &s) : NULL;
+      if (pass == 0 && a && a->stream && !surg__streams(n, i, a->dtype))
+        (void)surg__m_get(m, v, &s);
+      else if (pass == 1)
+        in[i] = a ? *a : (surg__array){.dtype = SURG_UNDEFINED};
+    }
+  }
+  return s;
+}
+
 static surg_status compute(surg__machine *m, surg_node *n, surg__array *in, surg__array *out) {
   surg__session *session = m->session;
-  size_t n_in = surg_node_input_count(n), n_out = surg_node_output_count(n);
+  size_t n_out = surg_node_output_count(n);
   surg__arena arena;
   surg_status s = SURG_OK;
-  for (size_t i = 0; s == SURG_OK && i < n_in; ++i) s = surg__m_input(m, n, i, &in[i]);
+  s = kernel_inputs(m, n, in);
   if (s != SURG_OK) return s;
   surg__arena_init(&arena, m->ctx);
   surg_kctx k = {.arena = &arena, .max_bytes = session->max_bytes, .running = true};

@@ -17,6 +17,7 @@ typedef struct surg__session {
   uint64_t deadline;    /* in ns, as surg__os_now_ns; checked between nodes; 0: none */
   bool (*cancel)(void *user); /* asked between nodes; NULL: never true */
   void *cancel_user;
+  uint64_t stream_from; /* elements from which weights are streamed; 0: SURG__STREAM_FROM */
   const uint64_t *seed; /* NULL: random operators are not computed */
   /* Called for every value that a node computes, in subgraphs and functions too. To keep the array,
    * reference it (surg__array_ref) or copy it. A result other than SURG_OK stops the run. */

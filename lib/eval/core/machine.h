@@ -32,6 +32,8 @@ surg_status surg__m_turn(surg__machine *m); /* the same for one loop iteration *
 /* The array of a value, read from its initializer if it has one; NULL: *s is set. The frame owns
  * it. */
 const surg__array *surg__m_get(surg__machine *m, const surg_value *v, surg_status *s);
+/* As surg__m_get, for a reader of streams: the array may be one. */
+const surg__array *surg__m_peek(surg__machine *m, const surg_value *v, surg_status *s);
 /* Moves the array into the frame; on failure it is dropped. */
 surg_status surg__m_set(surg__machine *m, const surg_value *v, surg__array *a);
 void surg__m_unset(surg__machine *m, const surg_value *v);

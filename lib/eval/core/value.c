@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/dtype.h"
+#include "eval/core/stream.h"
 
 struct surg__cell {
   size_t refs;
@@ -14,6 +15,7 @@ struct surg__cell {
   surg__arena arena; /* memory that is not part of this block */
   bool loose;        /* text may be in memory that the cell does not own */
   bool list;         /* data is a surg__list of n_items */
+  surg__stream *stream; /* in `data`; NULL: none */
   uint64_t n_items;
   max_align_t data[];
 };
@@ -60,7 +62,23 @@ surg_status surg__array_make(surg_context *ctx, int dtype, const int64_t *dims, 
   const int64_t *own = put_dims(c, dims, rank);
   void *data = (char *)c->data + head;
   if (c->loose) memset(data, 0, bytes);
-  *out = (surg__array){dtype, rank, own, count, data, c};
+  *out = (surg__array){dtype, rank, own, count, data, c, NULL};
+  return SURG_OK;
+}
+
+surg_status surg__array_stream(surg_context *ctx, int dtype, const int64_t *dims, uint32_t rank,
+                               surg__array *out, surg__stream **s) {
+  uint64_t count;
+  const size_t head = dims_bytes(rank);
+  if (!surg__dims_product(dims, rank, &count)) {
+    ctx->alloc_status = SURG_ELIMIT;
+    return SURG_ELIMIT;
+  }
+  surg__cell *c = new_cell(ctx, head + sizeof **s);
+  if (!c) return surg__alloc_status(ctx);
+  *s = c->stream = (surg__stream *)(void *)((char *)c->data + head);
+  **s = (surg__stream){0};
+  *out = (surg__array){dtype, rank, put_dims(c, dims, rank), count, NULL, c, *s};
   return SURG_OK;
 }
 
@@ -78,7 +96,7 @@ surg_status surg__array_view(surg_context *ctx, const surg__array *a, const int6
     c->base = a->cell->base ? a->cell->base : a->cell;
     ++c->base->refs;
   }
-  *out = (surg__array){a->dtype, rank, put_dims(c, dims, rank), a->count, a->data, c};
+  *out = (surg__array){a->dtype, rank, put_dims(c, dims, rank), a->count, a->data, c, NULL};
   return SURG_OK;
 }
 
@@ -112,6 +130,8 @@ static void release(surg__cell *c) {
   if (!c || --c->refs > 0) return;
   surg__list *l = (surg__list *)c->data;
   for (uint64_t i = 0; c->list && i < c->n_items; ++i) surg__array_drop(&l->items[i]);
+  for (uint32_t i = 0; c->stream && i < SURG_COUNT(c->stream->from); ++i)
+    surg__array_drop(&c->stream->from[i]);
   release(c->base);
   surg__arena_free(&c->arena);
   surg__free(c->ctx, c);

@@ -52,6 +52,9 @@ surg_status surg__array_settle(surg_context *ctx, surg__array *a);
 surg_status surg__array_copy(surg__arena *arena, const surg__array *a, surg__array *out);
 /* Reads a tensor of the model into a new cell. */
 surg_status surg__array_read(surg_context *ctx, const surg_tensor *t, surg__array *out);
+/* Makes an array without elements, and the stream, all 0, that it reads them from. */
+surg_status surg__array_stream(surg_context *ctx, int dtype, const int64_t *dims, uint32_t rank,
+                               surg__array *out, struct surg__stream **s);
 
 /* The content type of a list whose items are like `a`, or have the type t. */
 surg__content surg__content_of(const surg__array *a);

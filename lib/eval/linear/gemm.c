@@ -3,6 +3,7 @@
 #include "eval/linear/gemm.h"
 
 #include "eval/core/number.h"
+#include "eval/core/stream.h"
 
 #define BLOCK SURG__GEMM_BLOCK
 
@@ -71,18 +72,22 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
 /* One operand of a product, and the buffer for its panels. */
 typedef struct side {
   surg__gemm_pack pack;
+  surg__gemm_stage stage;
   const void *user;
   unsigned width;
   double *to;
 } side;
 
-/* Packs lines [first, first + lines) at depths [depth, depth + n) into panels. */
-static void pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t depth, uint64_t n) {
+/* Packs lines [first, first + lines) at depths [depth, depth + n) into panels. False: their
+ * elements cannot be read. */
+static bool pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t depth, uint64_t n) {
   const uint64_t width = s->width;
+  if (s->stage && !s->stage(s->user, first, lines, depth, n)) return false;
   for (uint64_t i = 0; i < lines; i += width) {
     surg__panel p = {depth, n, first + i, least(width, lines - i), width, s->to + i * n};
     s->pack(s->user, &p);
   }
+  return true;
 }
 
 /* Adds a product of packed panels to the block of `rows` x `columns` sums. */
@@ -121,9 +126,11 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
     own.b = given->a;
     own.pack_a = given->pack_b;
     own.pack_b = given->pack_a;
+    own.stage_a = given->stage_b;
+    own.stage_b = given->stage_a;
   }
-  const side left = {g->pack_a, g->a, r->kernel->height, r->a};
-  const side right = {g->pack_b, g->b, r->kernel->width, r->b};
+  const side left = {g->pack_a, g->stage_a, g->a, r->kernel->height, r->a};
+  const side right = {g->pack_b, g->stage_b, g->b, r->kernel->width, r->b};
   for (uint64_t i = 0; i < g->m; i += BLOCK) {
     uint64_t rows = least(BLOCK, g->m - i);
     for (uint64_t j = 0; j < g->n; j += BLOCK) {
@@ -133,10 +140,8 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
         if (k % ASK_DEPTH == 0 && surg__k_stopped(r->k)) return;
         uint64_t depth = least(BLOCK, g->d - k);
         /* If the depth fits one block, the panels of the left operand are reused for all j. */
-        if (j == 0 || g->d > BLOCK) {
-          pack_block(&left, i, rows, k, depth);
-        }
-        pack_block(&right, j, columns, k, depth);
+        if ((j == 0 || g->d > BLOCK) && !pack_block(&left, i, rows, k, depth)) return;
+        if (!pack_block(&right, j, columns, k, depth)) return;
         multiply_block(r, rows, columns, depth);
       }
       store_block(g, r, exchanged, i, rows, j, columns);
@@ -182,8 +187,59 @@ static void pack_along(const surg__gemm_matrix *m, const surg__panel *p) {
   }
 }
 
+/* --- streams --- */
+
+/* The block of a stream that is in memory. */
+struct surg__gemm_window {
+  surg_kctx *k;
+  const surg__array *a;
+  void *elements;          /* BLOCK * BLOCK of them */
+  surg__gemm_matrix block; /* as the matrix, with these elements */
+};
+
+/* Reads the block in runs of adjacent elements. */
+static bool stage_matrix(const void *user, uint64_t first, uint64_t lines, uint64_t depth,
+                         uint64_t n) {
+  const surg__gemm_matrix *m = user;
+  struct surg__gemm_window *w = m->window;
+  const bool across = m->line == 1 && m->depth != 1;
+  const uint64_t runs = across ? n : lines, length = across ? lines : n;
+  const uint64_t step = across ? m->depth : m->line, start = across ? depth : first;
+  const size_t size = surg__dtype_unpacked(m->dtype);
+  for (uint64_t i = 0; i < runs; ++i) {
+    const uint64_t at = m->at + (start + i) * step + (across ? first : depth);
+    const surg_status s =
+        surg__stream_read(w->a, at, length, (char *)w->elements + (size_t)(i * length) * size);
+    surg__k_unread(w->k, s);
+    if (s != SURG_OK) return false;
+  }
+  w->block = *m;
+  w->block.window = NULL;
+  w->block.data = w->elements;
+  w->block.line = across ? 1 : length;
+  w->block.depth = across ? length : 1;
+  /* Modulo 2^64: element (first, depth) is the first. */
+  w->block.at = 0 - first * w->block.line - depth * w->block.depth;
+  return true;
+}
+
+surg__kstatus surg__gemm_window(surg_kctx *k, const surg__array *a, surg__gemm_matrix *m,
+                                surg__gemm_stage *stage) {
+  *stage = NULL;
+  m->window = NULL;
+  if (!a->stream) return SURG__K_OK;
+  struct surg__gemm_window *w = surg__k_scratch(k, 1, sizeof *w);
+  if (!w) return SURG__K_NOMEM;
+  *w = (struct surg__gemm_window){.k = k, .a = a};
+  w->elements = surg__k_scratch(k, BLOCK * BLOCK, surg__dtype_unpacked(a->dtype));
+  m->window = w;
+  *stage = stage_matrix;
+  return w->elements ? SURG__K_OK : SURG__K_NOMEM;
+}
+
 void surg__gemm_pack_matrix(const void *user, const surg__panel *p) {
   const surg__gemm_matrix *m = user;
+  if (m->window) m = &m->window->block;
   if (m->line == 1 && m->depth != 1)
     pack_across(m, p);
   else

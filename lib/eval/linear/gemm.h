@@ -22,6 +22,10 @@ typedef struct surg__panel {
   double *to;
 } surg__panel;
 typedef void (*surg__gemm_pack)(const void *user, const surg__panel *p);
+/* Called before the panels of a block are packed: lines [first, first + lines) at depths [depth,
+ * depth + n). Makes its elements available. False: they cannot be read, and the product ends. */
+typedef bool (*surg__gemm_stage)(const void *user, uint64_t first, uint64_t lines, uint64_t depth,
+                                 uint64_t n);
 /* Receives finished sums: row i, columns [column, column + n). */
 typedef void (*surg__gemm_store)(void *user, uint64_t i, uint64_t column, uint64_t n,
                                  const double *sums);
@@ -30,6 +34,7 @@ typedef struct surg__gemm {
   uint64_t m, n, d;
   surg__gemm_pack pack_a, pack_b;
   const void *a, *b;
+  surg__gemm_stage stage_a, stage_b; /* NULL: all elements are available */
   surg__gemm_store store;
   void *to;
 } surg__gemm;
@@ -64,7 +69,11 @@ typedef struct surg__gemm_matrix {
   uint64_t at, line, depth;  /* offset of element (0, 0), and strides */
   const double *zero;        /* NULL: none; else line i has zero[i * zero_step] */
   uint64_t zero_step;
+  struct surg__gemm_window *window; /* of a stream: `data` is not used; NULL: none */
 } surg__gemm_matrix;
+/* Makes `m` read the elements of `a` block by block, if they are a stream. *stage is set. */
+surg__kstatus surg__gemm_window(surg_kctx *k, const surg__array *a, surg__gemm_matrix *m,
+                                surg__gemm_stage *stage);
 void surg__gemm_pack_matrix(const void *user, const surg__panel *p); /* user: a surg__gemm_matrix */
 
 /* --- the inner loops --- */

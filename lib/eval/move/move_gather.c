@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gather, GatherElements, GatherND, Compress and ReverseSequence. */
+#include "eval/core/stream.h"
 #include "eval/move/move.h"
 
 /* Reads the indices into an axis of size `dim` into scratch memory. */
@@ -12,6 +13,22 @@ static surg__kstatus read_indices(surg_kctx *k, uint32_t in, int64_t dim, int64_
   if (!p) return SURG__K_NOMEM;
   for (uint64_t i = 0; i < a->count; i++) SURG__K_TRY(surg__index_at(k, a, i, dim, &p[i]));
   *out = p;
+  return SURG__K_OK;
+}
+
+/* Reads blocks of adjacent elements, `n` for each of `outer` slices. */
+static surg__kstatus gather_stream(surg_kctx *k, uint64_t outer, const int64_t *index, uint64_t n,
+                                   uint64_t block) {
+  const surg__array *a = &k->in[0];
+  const uint64_t length = outer && block ? a->count / outer / block : 0;
+  uint8_t *to = k->out[0].data;
+  surg_status s = SURG_OK;
+  for (uint64_t o = 0; o < outer; o++) {
+    for (uint64_t i = 0; i < n && s == SURG_OK; i++, to += (size_t)block * surg__element_size(a))
+      s = surg__stream_read(a, (o * length + (uint64_t)index[i]) * block, block, to);
+    if (s != SURG_OK || surg__k_stopped(k)) break;
+  }
+  surg__k_unread(k, s);
   return SURG__K_OK;
 }
 
@@ -37,6 +54,7 @@ surg__kstatus surg__k_gather(surg_kctx *k) {
   size_t block = surg__span_product(a->dims, axis + 1, a->rank) * surg__element_size(a);
   size_t row = (size_t)a->dims[axis] * block;
   uint8_t *to = k->out[0].data;
+  if (a->stream) return gather_stream(k, outer, index, ix->count, block / surg__element_size(a));
   const uint8_t *from = a->data;
   for (uint64_t o = 0; o < outer; o++, from += row) {
     for (uint64_t i = 0; i < ix->count; i++, to += block)

@@ -6,6 +6,7 @@
 #include "eval/core/kernels.h"
 #include "eval/core/number.h"
 #include "eval/core/piece.h"
+#include "eval/core/stream.h"
 
 /* Maps elements to scales. x has the shape [outer][length][inner], the scale [outer or
  * 1][groups][inner or 1]. */
@@ -206,21 +207,22 @@ surg__kstatus surg__k_quantize(surg_kctx *k) {
 
 /* --- dequantize --- */
 
-/* Dequantizes element i: (x - zero) * scale in float, rounded again if the result type is
- * narrower. */
-static void dequantize_one(const scaling *s, const surg__array *o, uint64_t i) {
+/* Dequantizes element i, which is element x_at of x and o_at of o: (x - zero) * scale in float,
+ * rounded again if the result type is narrower. */
+static void dequantize_one(const scaling *s, uint64_t i, const void *x, uint64_t x_at, int to,
+                           void *o, uint64_t o_at) {
   uint64_t at = scale_of(s, i);
   float scale = (float)surg__load_f64(s->scale->dtype, s->scale->data, at), v;
   if (surg__dtype_is_float(s->x->dtype)) {
-    v = (float)surg__load_f64(s->x->dtype, s->x->data, i);
+    v = (float)surg__load_f64(s->x->dtype, x, x_at);
     if (s->zero) v -= (float)surg__load_f64(s->zero->dtype, s->zero->data, at);
   } else {
     /* Both have at most 32 bits: the difference does not overflow. */
-    int64_t d = (int64_t)surg__load_int(s->x->dtype, s->x->data, i);
+    int64_t d = (int64_t)surg__load_int(s->x->dtype, x, x_at);
     if (s->zero) d -= (int64_t)surg__load_int(s->zero->dtype, s->zero->data, at);
     v = (float)d;
   }
-  surg__store_f64(o->dtype, o->data, i, v * scale);
+  surg__store_f64(to, o, o_at, v * scale);
 }
 
 static bool dequantize_run(const surg__array *in, const surg__array *out, uint64_t at, uint64_t n,
@@ -232,6 +234,42 @@ static bool dequantize_run(const surg__array *in, const surg__array *out, uint64
   return true;
 }
 
+/* A stream of dequantized elements of a stream. */
+static surg_status read_dequantized(const surg__stream *t, uint64_t at, uint64_t n, void *out) {
+  const uint64_t *const own = t->numbers;
+  const scaling s = {.x = &t->from[0],
+                     .scale = &t->from[1],
+                     .zero = t->from[2].dtype == SURG_UNDEFINED ? NULL : &t->from[2],
+                     .length = own[0],
+                     .inner = own[1],
+                     .groups = own[2],
+                     .block = own[3],
+                     .single = own[4] & 1,
+                     .blocked = own[4] & 2};
+  surg__numbers x; /* of any type */
+  surg_status status = SURG_OK;
+  for (uint64_t done = 0, m; done < n && status == SURG_OK; done += m) {
+    m = n - done < SURG__PIECE ? n - done : SURG__PIECE;
+    status = surg__stream_read(s.x, at + done, m, &x);
+    for (uint64_t i = 0; i < m && status == SURG_OK; ++i)
+      dequantize_one(&s, at + done + i, &x, i, (int)own[5], out, done + i);
+  }
+  return status;
+}
+
+static surg__kstatus dequantize_stream(surg_kctx *k, const scaling *s, int to) {
+  surg__stream *t;
+  SURG__K_TRY(surg__k_stream(k, 0, to, &t));
+  t->read = read_dequantized;
+  t->from[0] = surg__array_ref(s->x);
+  t->from[1] = surg__array_ref(s->scale);
+  if (s->zero) t->from[2] = surg__array_ref(s->zero);
+  const uint64_t own[] = {s->length, s->inner, s->groups, s->block,
+                          (uint64_t)s->single | (uint64_t)s->blocked << 1, (uint64_t)to};
+  memcpy(t->numbers, own, sizeof own);
+  return SURG__K_OK;
+}
+
 surg__kstatus surg__k_dequantize(surg_kctx *k) {
   scaling s;
   if (!k->wanted[0]) return SURG__K_OK;
@@ -241,9 +279,11 @@ surg__kstatus surg__k_dequantize(surg_kctx *k) {
   if (to != SURG_FLOAT && to != SURG_FLOAT16 && to != SURG_BFLOAT16) {
     return surg__k_invalid(k, "not a type to dequantize to");
   }
+  if (s.x->stream) return dequantize_stream(k, &s, (int)to);
   SURG__K_TRY(surg__k_out(k, 0, (int)to, s.x->dims, s.x->rank));
   SURG__K_TRY(surg__k_work(k, s.x->count));
   if (by_runs(&s, &k->out[0], dequantize_run)) return SURG__K_OK;
-  for (uint64_t i = 0; i < s.x->count; ++i) dequantize_one(&s, &k->out[0], i);
+  for (uint64_t i = 0; i < s.x->count; ++i)
+    dequantize_one(&s, i, s.x->data, i, (int)to, k->out[0].data, i);
   return SURG__K_OK;
 }

@@ -144,8 +144,12 @@ void surg__b_set_string(surg__builder *b, const surg_value *v, const char *name,
 surg_value *surg__b_tensor(surg__builder *b, int dtype, const int64_t *dims, size_t rank,
                            const void *raw, size_t bytes) {
   if (b->status) return NULL;
+  return surg__b_made(b, surg_tensor_new(b->m->m, dtype, dims, rank, raw, bytes));
+}
+
+surg_value *surg__b_made(surg__builder *b, surg_tensor *t) {
+  if (b->status) return NULL;
   surg__match *m = b->m;
-  surg_tensor *t = surg_tensor_new(m->m, dtype, dims, rank, raw, bytes);
   const char *name = t ? surg__rname(m, "const") : NULL;
   surg_value *v = name ? surg__rconstant(m, b->g, b->before, name, t) : NULL;
   return v ? v : failed(b, SURG_ENOMEM);

@@ -429,6 +429,8 @@ surg_value *surg__b_ints(surg__builder *b, const int64_t *i, size_t n);
 surg_value *surg__b_scalar(surg__builder *b, int dtype, double v);
 surg_value *surg__b_tensor(surg__builder *b, int dtype, const int64_t *dims, size_t rank,
                            const void *raw, size_t bytes);
+/* A constant of the tensor; NULL, as `t` is after a failure: out of memory. */
+surg_value *surg__b_made(surg__builder *b, surg_tensor *t);
 /* Returns output i of the node whose first output is given. */
 surg_value *surg__b_output(surg__builder *b, const surg_value *first, size_t i);
 /* Subgraphs. surg__b_enter creates a subgraph as an attribute of the node that produces v and makes

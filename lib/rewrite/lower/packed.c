@@ -2,6 +2,8 @@
 /* Quantized operators of com.microsoft, equivalent to lib/eval/contrib/contrib_quant.c. Weights of
  * few bits are unpacked by integer arithmetic; constant weights of 4 bits are passed to a blocked
  * DequantizeLinear instead. */
+#include <onnxsurg/precision.h>
+
 #include "rewrite/lower/native.h"
 
 #define MOST_PARTS 256      /* of a QLinearConcat */
@@ -191,6 +193,10 @@ static surg_value *zeros_in_a_row(const packed *p, const uint8_t *rows) {
   return surg__b_tensor(b, SURG_UINT4, dims, 2, raw, (size_t)(n + 1) / 2);
 }
 
+static surg_status same_bytes(void *user, uint64_t at, void *out, size_t n) {
+  return surg_tensor_read(user, at, out, n);
+}
+
 /* The dequantized weights for 4-bit constants, which keep their bytes. False: not supported. */
 static bool in_blocks(const packed *p, surg__built *w) {
   surg__builder *b = p->b;
@@ -199,10 +205,12 @@ static bool in_blocks(const packed *p, surg__built *w) {
   const int64_t bytes = p->outputs * p->inputs / 2;
   if (b->m->opset < 21 || p->bits != 4 || p->inputs % p->block) return false;
   if (p->zeros.v && p->zeros.dtype != SURG_UINT8) return false;
-  const uint8_t *raw = bytes_of(p, &p->w, bytes), *zeros = NULL;
+  surg_tensor *raw = surg_value_constant(p->w.v);
+  const uint8_t *zeros = NULL;
   if (p->zeros.v) zeros = bytes_of(p, &p->zeros, p->outputs * row_bytes(p, p->blocks));
-  if (!raw || (p->zeros.v && !zeros)) return false;
-  surg_value *codes = surg__b_tensor(b, SURG_UINT4, dims, 2, raw, (size_t)bytes);
+  if (!raw || surg_tensor_bytes(raw) != (uint64_t)bytes || (p->zeros.v && !zeros)) return false;
+  surg_value *codes = surg__b_made(
+      b, surg_tensor_new_pieces(b->m->m, SURG_UINT4, dims, 2, same_bytes, raw));
   surg_value *scales = surg__built_reshape(b, surg__built_cast(b, p->scales, SURG_FLOAT), d, 2).v;
   surg_value *const in[3] = {codes, scales, zeros_in_a_row(p, zeros)};
   *w = (surg__built){
