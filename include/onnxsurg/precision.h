@@ -62,8 +62,8 @@ SURG_EXPORT surg_tensor *surg_tensor_flip_sign(surg_model *m, const surg_tensor 
 
 /* Gives n bytes of a tensor, from offset `at` on, in the format of raw_data. */
 typedef surg_status (*surg_bytes_fn)(void *user, uint64_t at, void *out, size_t n);
-/* Creates a tensor whose bytes `fn` gives, in pieces and in order, so that memory does not grow with
- * it. A status of `fn` other than SURG_OK fails the model. NULL on failure. O(bytes) */
+/* Creates a tensor whose bytes `fn` gives, in pieces and in order, so that memory does not grow
+ * with it. A status of `fn` other than SURG_OK fails the model. NULL on failure. O(bytes) */
 SURG_EXPORT surg_tensor *surg_tensor_new_pieces(surg_model *m, int dtype, const int64_t *dims,
                                                 size_t rank, surg_bytes_fn fn, void *user);
 

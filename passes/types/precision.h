@@ -53,6 +53,7 @@ typedef enum prec_why {
   PREC_QUANTIZED,
   PREC_WIDTH,   /* integers: the result may depend on the width */
   PREC_INTEGER, /* it computes numbers that become integers */
+  PREC_FINE,    /* an operator magnifies errors of its small elements */
   PREC_TIED,    /* a value that cannot be cast connects it with one that stays */
   PREC_CASTS,   /* fewer Casts so */
   PREC_ERROR,   /* the tolerance: the node adds too large an error */
@@ -91,6 +92,7 @@ typedef struct prec_value {
   bool bounded;   /* `bound` is proven */
   bool measured;  /* ... is measured */
   double bound;   /* of absolute values */
+  double least;   /* the smallest measured one other than 0; 0: none */
   uint32_t path;  /* converted nodes on the longest path to it, within a graph */
   prec_difference error;
 } prec_value;

@@ -2,8 +2,10 @@
 /* Bounds of values by runs of the built-in evaluator, where no range is proven: on inputs that the
  * user gives, else on drawn ones. Values of the main graph are measured. A measured bound is no
  * proof: a value stays if it comes within HEADROOM of the largest number of the type, and if all of
- * its elements are below the smallest number with all digits. */
+ * its elements are below the smallest number with all digits, or some, and an operator magnifies
+ * their errors. */
 #include <math.h>
+#include <onnxsurg/ops.h>
 #include <stdio.h>
 
 #include "precision.h"
@@ -36,14 +38,14 @@ static bool too_large(const prec *c) {
 static void meet(prec *c, const surg_value *v, const surg_array *a) {
   prec_value *x = prec_find(c, v);
   /* What follows from a clamped constant would be measured as it was before. */
-  if (!x || x->bounded || x->clamped || x->dtype == c->kind->to ||
-      surg_array_kind(a) != SURG_TYPE_TENSOR)
-    return;
+  if (!x || x->clamped || x->dtype == c->kind->to || surg_array_kind(a) != SURG_TYPE_TENSOR) return;
   double most = 0;
   for (uint64_t i = 0; i < surg_array_count(a); i++) {
     const double size = fabs(surg_array_real(a, i));
     if (size > most) most = size;
+    if (size > 0 && !(x->least > 0 && size >= x->least)) x->least = size;
   }
+  if (x->bounded) return;
   if (!x->measured || most > x->bound) x->bound = most;
   x->measured = true;
 }
@@ -110,6 +112,51 @@ void prec_measure(prec *c) {
     run_all(c);
 }
 
+/* Whether a small element of input i makes a large result, with the relative error that it has. */
+static bool magnifies(const surg_node *n, size_t i) {
+  const int op = surg_node_op(n);
+  return op == SURG_OP_Log || op == SURG_OP_Reciprocal || (op == SURG_OP_Div && i == 1);
+}
+
+static bool is_fine(const prec *c, const prec_value *x) {
+  return x && x->least > 0 && x->least < c->limits.normal;
+}
+
+/* Pins values with small elements from which the one at the top of the stack is computed, back to
+ * products of matrices that have none: before these, errors are relative to sums. */
+static void pin_fine(prec *c, prec_value **stack, bool *met) {
+  for (size_t depth = 1; depth > 0;) {
+    const prec_value *x = stack[--depth];
+    surg_node *by = x->made == PREC_NONE ? NULL : surg_value_producer(x->v, NULL);
+    if (x->made != PREC_NONE && is_fine(c, x)) prec_pin(c, x->made, PREC_FINE);
+    if (!by || !surg_node_schema(by) || surg_node_subgraph(by, 0)) continue;
+    if (surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN && !is_fine(c, x)) continue;
+    for (size_t i = 0; i < surg_node_input_count(by); i++) {
+      prec_value *y = prec_find(c, surg_node_input(by, i));
+      if (!y || met[y - c->values]) continue;
+      met[y - c->values] = true; /* at most once a value: the stack has room */
+      stack[depth++] = y;
+    }
+  }
+}
+
+/* Pins operands of logarithms and divisions that have elements without all digits in the type. */
+static void pin_magnified(prec *c) {
+  prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *stack);
+  bool *met = surg_pass_alloc(c->p, (size_t)c->n_values + 1);
+  if (!stack || !met) c->failed = true;
+  for (uint32_t i = 0; i < c->n_values && !c->failed; i++) {
+    prec_value *x = &c->values[i];
+    bool any = false;
+    for (uint32_t r = x->reads; r != PREC_NONE && !any; r = c->reads[r].next)
+      any = c->reads[r].n && magnifies(c->reads[r].n, c->reads[r].index);
+    if (!any || met[i] || !is_fine(c, x)) continue;
+    met[i] = true;
+    stack[0] = x;
+    pin_fine(c, stack, met);
+  }
+}
+
 void prec_pin_measured(prec *c) {
   for (uint32_t i = 0; i < c->n_values; i++) {
     prec_value *x = &c->values[i];
@@ -117,4 +164,5 @@ void prec_pin_measured(prec *c) {
     if (x->measured && x->bound > 0 && x->bound < c->limits.normal)
       prec_pin_value(c, x, PREC_TINY);
   }
+  if (c->kind->small && !c->aggressive) pin_magnified(c);
 }

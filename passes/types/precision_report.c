@@ -34,6 +34,7 @@ static const char *const reasons[] = {
     [PREC_QUANTIZED] = "quantized (aggressive converts it)",
     [PREC_WIDTH] = "the result may depend on the width of integers",
     [PREC_INTEGER] = "it becomes an integer (aggressive converts it)",
+    [PREC_FINE] = "a logarithm or division magnifies small elements (aggressive converts it)",
     [PREC_TIED] = "a value without a Cast connects it with one that stays",
     [PREC_CASTS] = "fewer Casts so",
     [PREC_ERROR] = "the tolerance requires it",
