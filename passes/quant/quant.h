@@ -35,6 +35,7 @@ typedef enum quant_why {
   QUANT_COMPUTED, /* no input is constant */
   QUANT_RANGE,    /* no range of a value is known */
   QUANT_FAR,      /* a range is that of numbers that mask others */
+  QUANT_FINE,     /* an operator magnifies errors of small elements */
   QUANT_ERROR,    /* the tolerance: it adds too large an error */
   QUANT_LIMIT,    /* --rewrite-limit */
   QUANT_WHYS

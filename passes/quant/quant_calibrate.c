@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/magnify.h"
 #include "../util/samples.h"
 #include "quant_static.h"
 
@@ -219,6 +220,46 @@ static bool is_far(const quant_value *x) {
   return size >= FAR_SIZE && has_between(x, 0, zero) && !has_between(x, zero, large);
 }
 
+/* Whether x has elements that its scale makes 0. Those that share the scale of another value have
+ * fewer elements, and the sizes of that one. */
+static bool has_small(const quant_static_state *s, const quant_value *x) {
+  if (x->like != QUANT_NONE) x = &s->values[x->like];
+  const double size = fmax(-x->cut_low, x->cut_high);
+  return x->seen && !x->broken && size > 0 && has_between(x, 0, size_of((float)(size / 512)));
+}
+
+/* Marks values with small elements from which v is computed, back to products of matrices. */
+static void mark_fine(quant_static_state *s, surg_value *v, quant_value **stack) {
+  size_t depth = 0;
+  quant_value *x = quant_value_of(s, v);
+  if (!x || x->met) return;
+  x->met = true;
+  stack[depth++] = x;
+  while (depth > 0) {
+    x = stack[--depth];
+    x->fine = has_small(s, x);
+    const surg_node *n = surg_value_producer(x->v, NULL);
+    if (!n || !surg_node_schema(n) || surg_node_subgraph(n, 0) ||
+        surg_schema_narrow(surg_node_schema(n)) == SURG_NARROW_GAIN)
+      continue;
+    for (size_t i = 0; i < surg_node_input_count(n); i++) {
+      quant_value *y = quant_value_of(s, surg_node_input(n, i));
+      if (!y || y->met) continue;
+      y->met = true; /* at most once a value: the stack has room */
+      stack[depth++] = y;
+    }
+  }
+}
+
+static bool find_fine(quant_static_state *s) {
+  quant_value **stack = surg_pass_alloc(s->c->p, (s->n_values + 1) * sizeof *stack);
+  for (surg_graph *g = NULL; stack && (g = surg_model_next_graph(s->c->m, g));)
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      for (size_t i = 0; i < surg_node_input_count(n); i++)
+        if (magnifies(n, i)) mark_fine(s, surg_node_input(n, i), stack);
+  return stack != NULL;
+}
+
 bool quant_calibrate(quant_static_state *s) {
   const surg_engine_options how = {.size = sizeof how};
   samples_runs r;
@@ -235,7 +276,7 @@ bool quant_calibrate(quant_static_state *s) {
     s->values[i].far = is_far(&s->values[i]);
   }
   s->drawn = !samples_given(s->c->p);
-  return ok;
+  return ok && find_fine(s);
 }
 
 /* --- errors --- */

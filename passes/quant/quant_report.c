@@ -25,6 +25,7 @@ static const char *const reasons[] = {
     [QUANT_COMPUTED] = "no operand is constant",
     [QUANT_RANGE] = "the range of a value is unknown",
     [QUANT_FAR] = "a value contains numbers that mask others",
+    [QUANT_FINE] = "a logarithm or division magnifies small elements",
     [QUANT_ERROR] = "the tolerance requires it",
     [QUANT_LIMIT] = "the limit of rewrites is reached",
 };

@@ -38,6 +38,7 @@ typedef struct quant_value {
   bool marked;              /* it is to be quantized */
   bool seen, broken;        /* a run computed it; it was NaN or infinite */
   bool far;                 /* the range is that of numbers that mask others */
+  bool fine;                /* an operator magnifies errors of its small elements */
   uint64_t sizes[2];        /* the exponents of elements other than 0: bit e / 2 of both */
   uint32_t like;            /* the value whose scale it has; QUANT_NONE: its own */
   double low, high;         /* of all runs, 0 included */
@@ -47,7 +48,7 @@ typedef struct quant_value {
   int64_t zero;
   surg_value *scale_v, *zero_v; /* constants; NULL: not made */
   surg_value *restored;         /* if readers read another value than v */
-  bool done;
+  bool done, met; /* met: mark_fine was here */
   bool layer;           /* it is the result of a product that is quantized */
   double signal, noise; /* of the quantized model, compared with the floats */
 } quant_value;

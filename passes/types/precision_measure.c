@@ -5,9 +5,9 @@
  * its elements are below the smallest number with all digits, or some, and an operator magnifies
  * their errors. */
 #include <math.h>
-#include <onnxsurg/ops.h>
 #include <stdio.h>
 
+#include "../util/magnify.h"
 #include "precision.h"
 
 #define HEADROOM 4
@@ -110,12 +110,6 @@ void prec_measure(prec *c) {
     snprintf(c->unmeasured, sizeof c->unmeasured, "the model is too large for drawn inputs");
   else
     run_all(c);
-}
-
-/* Whether a small element of input i makes a large result, with the relative error that it has. */
-static bool magnifies(const surg_node *n, size_t i) {
-  const int op = surg_node_op(n);
-  return op == SURG_OP_Log || op == SURG_OP_Reciprocal || (op == SURG_OP_Div && i == 1);
 }
 
 static bool is_fine(const prec *c, const prec_value *x) {

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators for which small elements matter as much as large ones. */
+#ifndef SURG_PASSES_MAGNIFY_H
+#define SURG_PASSES_MAGNIFY_H
+
+#include <onnxsurg/onnxsurg.h>
+#include <onnxsurg/ops.h>
+
+/* Whether a small element of input i makes a large result, with the relative error that it has. */
+static inline bool magnifies(const surg_node *n, size_t i) {
+  const int op = surg_node_op(n);
+  return op == SURG_OP_Log || op == SURG_OP_Reciprocal || (op == SURG_OP_Div && i == 1);
+}
+
+#endif
