@@ -85,6 +85,11 @@ bool quant_static_options(quant_static_state *s) {
   } else if (s->activations != SURG_UINT8 && s->activations != SURG_INT8) {
     return usage(s, "activations is uint8, int8 or float8e4m3fn");
   }
+  if (surg_graph_opset(s->g, "") >= 10 && !type && plain && !target_takes(s, SURG_INT8, 0) &&
+      !target_takes(s, SURG_UINT8, 128)) {
+    s->weights = true;
+    return s->tolerance < 0 || usage(s, "the target quantizes weights alone: no tolerance can be met");
+  }
   if (surg_graph_opset(s->g, "") >= 10 && !target_takes(s, s->activations,
                                                         !s->symmetric                  ? 1
                                                         : s->activations == SURG_UINT8 ? 128

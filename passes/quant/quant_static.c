@@ -365,6 +365,11 @@ bool quant_static(quant *c) {
   quant_static_state s = {.c = c, .g = surg_model_graph(c->m)};
   surg_model *before = NULL;
   if (!quant_static_options(&s)) return false;
+  if (s.weights) {
+    if (!c->trial)
+      surg_pass_note(c->p, NULL, "the target quantizes no values to integers: weights alone are");
+    return quant_restore_weights(c, NULL);
+  }
   if (!(before = quant_watched(c))) return false;
   bool ok = s.tolerance < 0 || quant_search(&s, before);
   ok = ok && quant_static_apply(&s);

@@ -65,6 +65,7 @@ typedef struct quant_static_state {
   int activations;  /* SURG_UINT8 or SURG_INT8 */
   bool symmetric;   /* zero points of activations are 0, or the middle */
   bool operands;    /* only the operands of products are quantized */
+  bool weights;     /* only weights are: the target quantizes no values */
   bool drawn;       /* on drawn inputs */
   double tolerance; /* below 0: none */
   uint64_t samples;
