@@ -92,7 +92,7 @@ typedef struct rows {
   uint8_t flip;           /* XOR of integers: 8 adds 8 to INT4 */
   uint64_t n, columns;
   size_t size;            /* of an element as in C */
-  uint64_t line, block;   /* bytes of a row of the result; columns of a block, 0: elements as they are */
+  uint64_t line, block;   /* bytes of a row of the result; columns of a block, 0: no blocks */
   uint64_t from, count;   /* the rows that are in memory */
   uint64_t most;          /* rows that fit */
   uint8_t *strip, *piece; /* `count` rows of elements as in C; a column of them */
@@ -139,7 +139,7 @@ static const uint8_t *row_at(rows *r, uint64_t n, surg_status *s) {
   return *s == SURG_OK ? r->strip + (n - r->from) * row : NULL;
 }
 
-/* Byte `at` of a row of numbers of 4 bits; places beyond the columns have 8, or 0 without blocks. */
+/* Byte `at` of a row of numbers of 4 bits. Places beyond the columns have 8, or 0 without blocks. */
 static uint8_t pair(const rows *r, const uint8_t *row, uint64_t at) {
   unsigned q[2];
   for (unsigned i = 0; i < 2; i++)
