@@ -59,9 +59,7 @@ static bool read_blocks(blocks *q) {
          read_axes(q);
 }
 
-/* The numbers of bytes along the last axis, the low 4 bits first, as int32: `size` of them. */
-static surg__built unpacked(const blocks *q, surg__built x, int64_t size) {
-  surg__builder *b = q->b;
+surg__built surg__built_nibbles(surg__builder *b, surg__built x, int64_t size) {
   const uint32_t rank = x.rank;
   surg__bdim d[SURG__BT_RANK];
   memcpy(d, x.d, sizeof d);
@@ -93,11 +91,11 @@ static surg_status gather_blocks(surg__builder *b) {
   const uint32_t over = q.quantized < q.axis ? q.quantized : q.quantized + q.indices.rank - 1;
   surg__built x = surg__built_gather(b, q.data, q.indices, q.axis);
   x = surg__built_cast(b, x, SURG_INT32);
-  if (q.packed) x = unpacked(&q, x, -1);
+  if (q.packed) x = surg__built_nibbles(b, x, -1);
   if (q.zeros.v) {
     surg__built z =
         surg__built_cast(b, surg__built_gather(b, q.zeros, q.indices, q.axis), SURG_INT32);
-    if (q.packed) z = unpacked(&q, z, q.scales.d[q.scales.rank - 1].n);
+    if (q.packed) z = surg__built_nibbles(b, z, q.scales.d[q.scales.rank - 1].n);
     x = surg__built_binary(b, "Sub", x, spread(&q, z, over));
   } else if (q.middle > 0) {
     x = surg__built_number(b, "Sub", x, q.middle);

@@ -23,6 +23,10 @@ static bool read_activation(surg__builder *b, int dtype, const float *given, siz
                                      {.op = "Tanh"},
                                      {.op = "Sigmoid"},
                                      {"LeakyRelu", 0.01f, 0, 1, false},
+                                     {.op = "Softplus"},
+                                     {.op = "Softsign"},
+                                     {"Elu", 1, 0, 1, false},
+                                     {"ThresholdedRelu", 1, 0, 1, false},
                                      {"HardSigmoid", 0.2f, 0.5f, 2, false},
                                      {.op = "Clip", .bounds = true}};
   const surg_str word = surg_node_string(surg__b_matched(b), "activation", "");

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#define MOST_QUERIES 512          /* whose positions are listed */
 #define HIDDEN (-0x1.fffffep+127) /* the score of a key out of sight, as the runtime shows it */
 
 bool surg__heads_is_float(int dtype) {
@@ -156,10 +157,20 @@ static surg__built masked(surg__builder *b, const mask *m, surg__bdim keys) {
   return surg__built_unsqueeze(b, surg__built_unsqueeze(b, hides, 1), 1);
 }
 
+/* 0, 1, ... for the queries; the last one, and with it a single one, is at the end of the keys,
+ * also where there are more of those. */
+static surg__built places(surg__builder *b, surg__bdim queries, bool last_at_end) {
+  double numbers[MOST_QUERIES];
+  if (!last_at_end || queries.n < 1 || queries.n > MOST_QUERIES)
+    return surg__built_range(b, queries, SURG_INT64);
+  for (int64_t i = 0; i < queries.n; i++) numbers[i] = i + 1 < queries.n ? (double)i : INT32_MAX;
+  return surg__built_numbers(b, SURG_INT64, &queries.n, 1, numbers);
+}
+
 /* [queries, keys]: a query sees the keys up to its own position. */
-static surg__built up_to_now(surg__builder *b, surg__bdim queries, surg__bdim past,
-                             surg__bdim keys) {
-  surg__built i = surg__built_range(b, queries, SURG_INT64);
+static surg__built up_to_now(surg__builder *b, surg__bdim queries, surg__bdim past, surg__bdim keys,
+                             bool last_at_end) {
+  surg__built i = places(b, queries, last_at_end);
   if (past.n != 0) i = surg__built_binary(b, "Add", i, surg__bdim_scalar(b, past, SURG_INT64));
   const surg__built j = surg__built_range(b, keys, SURG_INT64);
   return surg__built_unary(b, "Not",
@@ -171,7 +182,8 @@ static surg_status attend_masked(surg__heads *h, const mask *m) {
   h->filter = surg_node_float(h->n, "mask_filter_value", -10000);
   if (m->m.v) h->hides = masked(b, m, h->k.d[2]);
   if (surg_node_int(h->n, "unidirectional", 0))
-    h->visible = up_to_now(b, m->queries, m->past, h->k.d[2]);
+    h->visible =
+        up_to_now(b, m->queries, m->past, h->k.d[2], !surg__bdim_same(&m->queries, &m->fresh));
   return surg__heads_attend(h);
 }
 
@@ -312,9 +324,11 @@ static surg_status heads_to_products(surg__builder *b) {
   mask of = {.batch = m.q.d[0], .queries = m.q.d[1], .fresh = fresh};
   of.past = m.past_k.v ? m.past_k.d[2] : surg__bdim_fixed(0);
   if (!read_mask(b, &of) ||
-      surg__b_bad(
-          b, surg_node_int(m.h.n, "unidirectional", 0) && !surg__bdim_same(&of.queries, &fresh),
-          "unidirectional: expected as many queries as keys"))
+      surg__b_bad(b,
+                  surg_node_int(m.h.n, "unidirectional", 0) &&
+                      (of.queries.n < 1 || of.queries.n > MOST_QUERIES) &&
+                      !surg__bdim_same(&of.queries, &fresh),
+                  "unidirectional: expected as many queries as keys, or a known number of queries"))
     return SURG_EUNSUPPORTED;
   m.h.type = m.q.dtype;
   m.h.scale = surg__heads_scale(m.h.n, m.size);
@@ -397,6 +411,9 @@ static surg_status attend_projected(projected *p, surg__built all, const mask *m
   h->v = after(b, past_part(p, 1), h->v);
   h->v.d[2] = h->k.d[2];
   if (surg__b_get(b, "present")) {
+    if (surg__b_bad(b, h->k.d[3].n != h->v.d[3].n,
+                    "present: heads of keys and values differ in size"))
+      return SURG_EUNSUPPORTED;
     const surg__built keys = surg__built_unsqueeze(b, h->k, 0);
     const surg__built both[2] = {keys, surg__built_unsqueeze(b, h->v, 0)};
     surg__heads_present(h, "present", surg__built_concat(b, both, 2, 0));

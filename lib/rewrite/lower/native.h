@@ -29,6 +29,9 @@ extern const surg__native surg__natives_box[];
 extern const surg__native surg__natives_qlinear[];
 extern const surg__native surg__natives_blocks[];
 extern const surg__native surg__natives_norms[];
+extern const surg__native surg__natives_experts[];
+extern const surg__native surg__natives_decoder[];
+extern const surg__native surg__natives_inverse[];
 extern const surg__native surg__natives_heads_group[];
 extern const surg__native surg__natives_branch[];
 extern const surg__native surg__natives_recurrent[];
@@ -124,6 +127,9 @@ surg__built surg__built_slice_from(surg__builder *b, surg__built x, uint32_t axi
 /* Without the first `front` and the last `back` elements of the axis. */
 surg__built surg__built_trim(surg__builder *b, surg__built x, uint32_t axis, int64_t front,
                              int64_t back);
+/* x of int32, one byte an element, as two numbers of 4 bits each along the last axis, the low bits
+ * first; `size` of them, -1: all. */
+surg__built surg__built_nibbles(surg__builder *b, surg__built x, int64_t size);
 surg__built surg__built_gather(surg__builder *b, surg__built x, surg__built at, uint32_t axis);
 surg__built surg__built_expand(surg__builder *b, surg__built x, const surg__bdim *d, uint32_t rank);
 surg__built surg__built_softmax(surg__builder *b, surg__built x); /* over the last axis */

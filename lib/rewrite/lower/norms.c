@@ -56,8 +56,8 @@ static surg__built show(surg__builder *b, const char *name, surg__built x, int d
 
 static surg__built scaled(surg__builder *b, surg__built x, const surg__built *w,
                           const surg__built *beta) {
-  if (w->v) x = surg__built_binary(b, "Mul", x, surg__built_cast(b, *w, SURG_FLOAT));
-  return beta->v ? surg__built_binary(b, "Add", x, surg__built_cast(b, *beta, SURG_FLOAT)) : x;
+  if (w->v) x = surg__built_binary(b, "Mul", x, surg__built_cast(b, *w, x.dtype));
+  return beta->v ? surg__built_binary(b, "Add", x, surg__built_cast(b, *beta, x.dtype)) : x;
 }
 
 static bool read_optional(const surg__builder *b, const char *name, surg__built *out) {
@@ -96,7 +96,7 @@ static surg_status simplified_to_means(surg__builder *b) {
   surg__built x, w;
   int64_t axes[SURG__BT_RANK];
   if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &x) || !surg__built_get(b, "w", &w) ||
-      surg__b_bad(b, !is_float(x.dtype), "x: expected float, float16 or bfloat16") ||
+      surg__b_bad(b, !is_float(x.dtype) && x.dtype != SURG_DOUBLE, "x: expected floats") ||
       surg__b_bad(b, w.dtype != x.dtype, "x and w: expected the same element type"))
     return SURG_EUNSUPPORTED;
   const int64_t rank = x.rank, wish = surg_node_int(surg__b_matched(b), "axis", -1);
@@ -107,10 +107,11 @@ static surg_status simplified_to_means(surg__builder *b) {
     axes[i - axis] = i;
     if (surg__b_bad(b, x.d[i].n == 0, "the statistics of nothing")) return SURG_EUNSUPPORTED;
   }
-  const surg__built wide = surg__built_cast(b, x, SURG_FLOAT), none = {0};
+  const int type = x.dtype == SURG_DOUBLE ? SURG_DOUBLE : SURG_FLOAT;
+  const surg__built wide = surg__built_cast(b, x, type), none = {0};
   const normal n = normalized(b, wide, axes, (size_t)(rank - axis), false);
   const surg__built y = scaled(b, n.x, &w, &none);
-  put(b, "inverse", n.inverse, SURG_FLOAT);
+  put(b, "inverse", n.inverse, type);
   put(b, "y", y, w.dtype);
   return b->status;
 }

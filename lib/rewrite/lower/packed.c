@@ -96,6 +96,10 @@ static bool read_packed(packed *p) {
     return false;
   if (surg__b_get(b, "g") && (!surg__built_get(b, "g", &p->groups) || p->groups.rank != 1))
     return false;
+  /* ONNX Runtime computes something else there than what it documents. */
+  if (surg__b_bad(b, p->groups.v && p->zeros.dtype == SURG_UINT8 && p->inputs % p->block,
+                  "group indices with zero points of bytes require whole blocks"))
+    return false;
   const int64_t numbers = p->outputs * p->blocks;
   const int64_t codes =
       p->zeros.dtype == SURG_UINT8 ? p->outputs * row_bytes(p, p->blocks) : numbers;

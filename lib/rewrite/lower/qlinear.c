@@ -267,8 +267,8 @@ static bool read_product(surg__builder *b, surg__built *a, surg__built *w) {
   surg__built bias;
   if (!surg__b_attrs_known(b) || !surg__built_get(b, "a", a) || !surg__built_get(b, "b", w))
     return false;
-  return !surg__b_bad(b, a->rank < 2 || w->rank < 2 || w->rank > a->rank,
-                      "a and b: expected rank 2 or more") &&
+  return !surg__b_bad(b, a->rank < 1 || w->rank < 2 || (w->rank > 2 && w->rank > a->rank),
+                      "b: expected rank 2 or more, and that of a at most") &&
          !surg__b_bad(b, !is_byte(w->dtype), "b: expected 8-bit integers") &&
          (!surg__b_get(b, "bias") || surg__built_get(b, "bias", &bias));
 }
