@@ -5,6 +5,7 @@
 #include "rewrite/lower/native.h"
 
 enum { IN, OUT, GATE, LAYERS };
+enum { RELU, SILU, GELU, IDENTITY, SWIGLU, ACTIVATIONS };
 
 typedef struct layer {
   surg__built w, bias, scales, zeros; /* v NULL: absent */
@@ -17,6 +18,7 @@ typedef struct experts {
   layer layers[LAYERS];
   surg__bdim rows, hidden;
   int64_t count, chosen, bits, block; /* block 0: one scale for each row of weights */
+  int activation;
   bool quantized;
 } experts;
 
@@ -58,6 +60,23 @@ static bool read_layer(experts *e, int i) {
                       "the weights are no multiple of block_size");
 }
 
+static bool read_activation(experts *e) {
+  static const char *const words[ACTIVATIONS] = {
+      [RELU] = "relu",         [SILU] = "silu",     [GELU] = "gelu",
+      [IDENTITY] = "identity", [SWIGLU] = "swiglu",
+  };
+  const int64_t fused = surg_node_int(e->n, "swiglu_fusion", 0);
+  const surg__bdim *wide = &e->layers[IN].w.d[1];
+  if (!surg_node_attr(e->n, "activation_type")) return true;
+  while (e->activation < ACTIVATIONS && !word_is(e->n, "activation_type", words[e->activation]))
+    e->activation++;
+  return !surg__b_bad(e->b, e->activation == ACTIVATIONS, "the activation is unknown") &&
+         !surg__b_bad(e->b, e->activation == SWIGLU && fused != 1 && fused != 2,
+                      "swiglu_fusion: expected 1 or 2") &&
+         !surg__b_bad(e->b, e->activation == SWIGLU && (wide->n < 2 || wide->n % 2),
+                      "swiglu: expected an even number of columns");
+}
+
 static bool read_experts(experts *e) {
   surg__builder *b = e->b;
   const surg_node *n = e->n;
@@ -86,7 +105,8 @@ static bool read_experts(experts *e) {
   for (int i = 0; i < LAYERS; i++)
     if (!read_layer(e, i)) return false;
   e->hidden = e->x.d[e->x.rank - 1];
-  return !surg__b_bad(b, e->layers[GATE].w.v != NULL, "a third layer is unsupported");
+  return !surg__b_bad(b, e->layers[GATE].w.v != NULL, "a third layer is unsupported") &&
+         read_activation(e);
 }
 
 /* --- weights --- */
@@ -179,21 +199,20 @@ static surg__built swiglu(const experts *e, surg__built x) {
   return surg__built_binary(b, "Mul", gate, linear);
 }
 
-/* False in *known: not supported. */
-static surg__built activated(const experts *e, surg__built x, bool *known) {
+static surg__built activated(const experts *e, surg__built x) {
   surg__builder *b = e->b;
-  const surg_node *n = e->n;
-  const int64_t fused = surg_node_int(n, "swiglu_fusion", 0);
-  *known = true;
-  if (word_is(n, "activation_type", "swiglu") && (fused == 1 || fused == 2) && x.d[2].n > 0 &&
-      x.d[2].n % 2 == 0)
-    return swiglu(e, x);
-  if (word_is(n, "activation_type", "relu") || !surg_node_attr(n, "activation_type"))
-    return surg__built_unary(b, "Relu", x);
-  if (word_is(n, "activation_type", "silu")) return sigmoid_times(b, x, 1);
-  if (word_is(n, "activation_type", "gelu")) return gelu(b, x);
-  *known = word_is(n, "activation_type", "identity");
-  return x;
+  switch (e->activation) {
+    case RELU:
+      return surg__built_unary(b, "Relu", x);
+    case SILU:
+      return sigmoid_times(b, x, 1);
+    case GELU:
+      return gelu(b, x);
+    case SWIGLU:
+      return swiglu(e, x);
+    default:
+      return x;
+  }
 }
 
 /* --- routing --- */
@@ -222,14 +241,12 @@ static surg__built shares(const experts *e) {
 
 static surg_status mixed(surg__builder *b, bool quantized) {
   experts e = {.b = b, .n = surg__b_matched(b), .quantized = quantized};
-  bool known;
   if (!read_experts(&e)) return SURG_EUNSUPPORTED;
   if (b->m->opset < 11) return surg__b_decline(b, "the rewrite requires opset 11");
   e.rows = e.x.rank == 2 ? e.x.d[0] : surg__bdim_mul(b, e.x.d[0], e.x.d[1]);
   const surg__bdim flat[3] = {surg__bdim_fixed(1), e.rows, e.hidden};
   const surg__built x = surg__built_reshape(b, surg__built_cast(b, e.x, SURG_FLOAT), flat, 3);
-  surg__built y = activated(&e, applied(&e, x, &e.layers[IN]), &known);
-  if (surg__b_bad(b, !known, "the activation is unknown")) return SURG_EUNSUPPORTED;
+  surg__built y = activated(&e, applied(&e, x, &e.layers[IN]));
   y = applied(&e, y, &e.layers[OUT]);
   const surg__built share = shares(&e), none = surg__built_scalar(b, SURG_FLOAT, 0);
   /* Experts that are not chosen may overflow. */

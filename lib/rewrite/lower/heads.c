@@ -378,10 +378,11 @@ static bool read_projected(projected *p) {
       !read_widths(p) || !read_optional(b, "bias", 1, &p->bias) ||
       !read_optional(b, "past", 5, &p->past))
     return false;
+  const bool states = p->past.v || surg__b_get(b, "present");
   return !surg__b_bad(b, p->bias.v && p->bias.d[0].n != p->w.d[1].n,
                       "bias: expected the columns of the weights") &&
-         !surg__b_bad(b, p->past.v && p->sizes[0] != p->sizes[2],
-                      "past: keys and values have different sizes");
+         !surg__b_bad(b, states && p->sizes[0] != p->sizes[2],
+                      "past and present: keys and values have different sizes");
 }
 
 /* Keys (0) or values (1) of the past [2, batch, heads, positions, size]. */
@@ -411,9 +412,6 @@ static surg_status attend_projected(projected *p, surg__built all, const mask *m
   h->v = after(b, past_part(p, 1), h->v);
   h->v.d[2] = h->k.d[2];
   if (surg__b_get(b, "present")) {
-    if (surg__b_bad(b, h->k.d[3].n != h->v.d[3].n,
-                    "present: heads of keys and values differ in size"))
-      return SURG_EUNSUPPORTED;
     const surg__built keys = surg__built_unsqueeze(b, h->k, 0);
     const surg__built both[2] = {keys, surg__built_unsqueeze(b, h->v, 0)};
     surg__heads_present(h, "present", surg__built_concat(b, both, 2, 0));
