@@ -5,6 +5,7 @@
 
 const NODE = 0, INPUT = 1, OUTPUT = 2, OUTER = 3, GROUP = 4;
 const INNER = 3;
+const NAME_HEIGHT = 30; // of the name of a model above its pane
 const READABLE = 0.8; // the smallest scale of a picture that was opened
 const SVG = 'http://www.w3.org/2000/svg';
 const data = JSON.parse(document.getElementById('data').textContent);
@@ -100,10 +101,11 @@ class Pane {
 
   // The whole scene, or from its top at a readable size.
   fit(whole) {
-    const w = this.root.clientWidth, h = this.root.clientHeight, s = this.view;
+    const top = this.root.querySelector('.name') ? NAME_HEIGHT : 0;
+    const w = this.root.clientWidth, h = this.root.clientHeight - top, s = this.view;
     this.scale = whole ? Math.min(1, w / s.w, h / s.h) : Math.min(1, Math.max(READABLE, Math.min(w / s.w, h / s.h)));
     this.x = s.w * this.scale <= w ? (w - s.w * this.scale) / 2 : this.topBox(w);
-    this.y = s.h * this.scale <= h ? (h - s.h * this.scale) / 2 : 0;
+    this.y = top + (s.h * this.scale <= h ? (h - s.h * this.scale) / 2 : 0);
     this.update();
   }
 

@@ -3,8 +3,8 @@
 """Pages of `onnxsurg view` in a browser without a window: view.py PROGRAM SOURCE
 
 Each page is drawn, and a script that is added to a copy of it measures what the browser drew: every
-text is inside its box, no two boxes overlap, nothing is reported on the console. Exit code 77, with
-the reason, where Chromium is missing."""
+text is inside its box, no two boxes overlap, no name of a model covers a box, nothing is reported on
+the console. Exit code 77, with the reason, where Chromium is missing."""
 import json
 import pathlib
 import re
@@ -45,6 +45,8 @@ const waiting = setInterval(() => {
   for (const { g, r } of boxes)
     for (const t of g.querySelectorAll('text:not(.label)'))
       if (!inside(t.getBoundingClientRect(), r)) faults.push('text outside: ' + t.textContent);
+  for (const n of document.querySelectorAll('.pane .name'))
+    boxes.forEach(a => { if (a.pane === n.closest('.pane') && !apart(a.r, n.getBoundingClientRect())) faults.push('the name of the model covers a box'); });
   boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => { if (a.pane === b.pane && !apart(a.r, b.r)) faults.push('boxes overlap'); }));
   const found = { boxes: boxes.length, links: document.querySelectorAll('.link').length, faults,
     marked: document.querySelectorAll('.box.d1').length, chosen: document.querySelectorAll('.box.chosen').length, side: document.getElementById('side').textContent,
@@ -109,6 +111,7 @@ def main():
         subprocess.run([tool, '--quiet', '--pass', 'prune', str(source / 'examples/models/tiny_cnn.onnxtxt'),
                         str(folder / 'b.onnx')], check=True, timeout=SECONDS)
         page = page_of(tool, source / 'examples/models/tiny_cnn.onnxtxt', folder, '--against', str(folder / 'b.onnx'))
+        measure(browser, page, folder, size='900,600')
         m = measure(browser, page, folder, size='1500,1600')
         assert m['boxes'] == 14 + 12 and 'removed' in m['side'] and m['marked'] == 2, m
     print('5 pages drawn')
