@@ -139,7 +139,7 @@ static const uint8_t *row_at(rows *r, uint64_t n, surg_status *s) {
   return *s == SURG_OK ? r->strip + (n - r->from) * row : NULL;
 }
 
-/* Byte `at` of a row of numbers of 4 bits. Places beyond the columns have 8, or 0 without blocks. */
+/* Byte `at` of a row of numbers of 4 bits. Beyond the columns they are 8, or 0 without blocks. */
 static uint8_t pair(const rows *r, const uint8_t *row, uint64_t at) {
   unsigned q[2];
   for (unsigned i = 0; i < 2; i++)

@@ -88,7 +88,8 @@ bool quant_static_options(quant_static_state *s) {
   if (surg_graph_opset(s->g, "") >= 10 && !type && plain && !target_takes(s, SURG_INT8, 0) &&
       !target_takes(s, SURG_UINT8, 128)) {
     s->weights = true;
-    return s->tolerance < 0 || usage(s, "the target quantizes weights alone: tolerance is for values");
+    return s->tolerance < 0 ||
+           usage(s, "the target quantizes weights alone: tolerance is for values");
   }
   if (surg_graph_opset(s->g, "") >= 10 && !target_takes(s, s->activations,
                                                         !s->symmetric                  ? 1

@@ -176,12 +176,22 @@ static bool is_file(const char *path) {
   return surg__os_stat(path, &st) == 0 && !st.directory;
 }
 
+/* Whether this is no name of a template: it has a folder, or the ending of a model. */
+static bool is_path(const char *name) {
+  const size_t n = strlen(name);
+  for (size_t i = 0; i < 2; i++) {
+    const size_t m = strlen(endings[i]);
+    if (n > m && strcmp(name + n - m, endings[i]) == 0) return true;
+  }
+  return strchr(name, '/') != NULL;
+}
+
 /* Loads the template: a file, or a name in the folder of templates. */
 static int load_template(attaching *a, surg_context *ctx, const char *name) {
   const char *folder = a->folder;
   cli_text path = {0};
   cli_text_puts(&path, name);
-  bool found = is_file(name) || strchr(name, '/');
+  bool found = is_file(name) || is_path(name);
   for (size_t i = 0; folder && i < 2 && !found; i++) {
     cli_text_free(&path);
     path = (cli_text){0};
