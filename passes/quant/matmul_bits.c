@@ -70,8 +70,11 @@ static bool match(const surg_node *n, packed *k) {
   k->inputs = (uint64_t)dims[along];
   k->outputs = (uint64_t)dims[1 - along];
   k->block = (uint64_t)(block > 0 ? block : 0);
-  if ((axis != along && axis != along - 2) || block < BLOCK_LEAST || (block & (block - 1)) != 0 ||
-      !k->inputs || !k->outputs)
+  /* A block that covers the axis may be of any size that does. */
+  if (block > 0 && k->block >= k->inputs)
+    for (k->block = BLOCK_LEAST; k->block < k->inputs;) k->block *= 2;
+  if ((axis != along && axis != along - 2) || k->block < BLOCK_LEAST ||
+      (k->block & (k->block - 1)) != 0 || !k->inputs || !k->outputs)
     return false;
   k->blocks = (k->inputs + k->block - 1) / k->block;
   return surg_tensor_count(k->s) == k->blocks * k->outputs && quant_dtype(k->a) != 0 &&
