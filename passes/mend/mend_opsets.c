@@ -136,13 +136,19 @@ static bool is_plain(const surg_node *n, int64_t v) {
          !surg_node_attr(n, "axis");
 }
 
-/* The first node whose meaning at opset v differs from that at the current opset, or NULL. A node
- * that does not match the current opset has no meaning there. */
+/* Whether the node means something at opset `now`, from which it moves to v: it matches it, or the
+ * operator is deprecated there, which engines still run, and defined anew at v. */
+static bool has_meaning(const scope *s, const surg_node *n, int64_t now, int64_t v) {
+  const surg_schema *schema = surg_schema_find("", surg_node_op_type(n), now);
+  return (v > now && schema && surg_schema_deprecated(schema)) || matches(s, n, now);
+}
+
+/* The first node whose meaning at opset v differs from that at the current opset, or NULL. */
 static const surg_node *differing(const scope *s, int64_t v) {
   const int64_t now = opset_of(s);
   for (surg_node *n = next_node(s, NULL); n; n = next_node(s, n))
     if (surg_node_class(n) == SURG_OP_CLASS_BUILTIN && !is_plain(n, v) && !surg_node_fits(n, v) &&
-        matches(s, n, now))
+        has_meaning(s, n, now, v))
       return n;
   return NULL;
 }
