@@ -21,7 +21,8 @@ typedef struct attention {
   int64_t left, right, stage;
   float softcap;
   surg__built visible; /* bool; v NULL: all keys are visible */
-  bool dead_rows;   /* there may be rows without visible keys */
+  bool dead_rows;      /* there may be rows without visible keys */
+  bool trusts;         /* a mask leaves each query a key */
 } attention;
 
 enum { RAW, CAPPED, MASKED, PROBABILITIES, STAGES };
@@ -240,9 +241,9 @@ static void computed_sight(attention *a) {
     see(a, surg__built_binary(b, "Less", key, valid));
   }
   if (!a->causal && a->left < 0 && a->right < 0) return;
-  surg__built before = a->valid.v
-                        ? surg__built_binary(b, "Sub", valid, surg__bdim_scalar(b, a->q_len, type))
-                        : surg__bdim_scalar(b, a->past, type);
+  surg__built before =
+      a->valid.v ? surg__built_binary(b, "Sub", valid, surg__bdim_scalar(b, a->q_len, type))
+                 : surg__bdim_scalar(b, a->past, type);
   const surg__built at = surg__built_binary(b, "Add", row, before);
   if (a->causal) hide(a, surg__built_binary(b, "Greater", key, at));
   if (a->left >= 0)
@@ -282,16 +283,17 @@ static surg__built bias(attention *a) {
   find_sight(a);
   if (a->mask.v) {
     mask = whole_mask(a);
-    a->dead_rows = true;
+    a->dead_rows = !a->trusts;
   }
   if (mask.v && mask.dtype == SURG_BOOL) {
     see(a, mask);
     mask = (surg__built){0};
   }
+  if (!a->visible.v && (!mask.v || a->trusts)) return mask;
   const surg__built hidden = surg__built_scalar(b, a->dtype, -INFINITY);
-  if (!mask.v && !a->visible.v) return mask;
   if (!mask.v) return surg__built_where(b, a->visible, surg__built_scalar(b, a->dtype, 0), hidden);
   if (a->visible.v) mask = surg__built_where(b, a->visible, mask, hidden);
+  if (a->trusts) return mask;
   /* Only -inf is less than the lowest finite number; a NaN masks nothing. */
   const double lowest = a->dtype == SURG_DOUBLE ? -0x1.fffffffffffffp+1023 : -0x1.fffffep+127;
   a->visible = surg__built_unary(b, "Not", surg__built_number(b, "Less", mask, lowest));
@@ -336,8 +338,8 @@ static void finish(const attention *a, surg__built s, surg__built v) {
   surg__built_result(b, "y", surg__built_cast(b, y, a->out_type));
 }
 
-static surg_status attention_to_matmul(surg__builder *b) {
-  attention a = {.b = b, .n = surg__b_matched(b)};
+static surg_status products(surg__builder *b, bool trusts) {
+  attention a = {.b = b, .n = surg__b_matched(b), .trusts = trusts};
   if (!surg__b_attrs_known(b) || !read_inputs(&a) || !read_attributes(&a) || !read_sizes(&a) ||
       !mask_fits(&a))
     return SURG_EUNSUPPORTED;
@@ -359,7 +361,16 @@ static surg_status attention_to_matmul(surg__builder *b) {
   return b->status;
 }
 
+static surg_status attention_to_matmul(surg__builder *b) {
+  return products(b, false);
+}
+
+static surg_status attention_of_seeing(surg__builder *b) {
+  return products(b, true);
+}
+
 const surg__native surg__natives_attention[] = {
     {"attention", attention_to_matmul, "Attention as products, a softmax and masks"},
+    {"attention_seeing", attention_of_seeing, "the same; each query has a key that is not masked"},
     {NULL, NULL, NULL},
 };
