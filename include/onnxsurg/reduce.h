@@ -20,7 +20,9 @@ typedef struct surg_reduce_options {
   /* Called after each test: nodes of the smallest model so far, and tests made. May be NULL. */
   void (*progress)(void *user, size_t nodes, size_t tests);
   void *user; /* of cancel and progress */
-  bool shrink; /* then also replace weights by inputs, and make sizes of inputs 1. Since 0.5 */
+  /* Then also replace weights by inputs, make sizes of inputs 1, and convert to the oldest opset
+   * from 7 on with no more nodes. Since 0.5 */
+  bool shrink;
 } surg_reduce_options;
 
 typedef struct surg_reduce_report {

@@ -4,12 +4,15 @@
  * Hildebrandt, "Simplifying and isolating failure-inducing input", 2002. */
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/reduce.h>
+#include <stdio.h>
 
 #include "base/diag.h"
 #include "base/hush.h"
 #include "base/os/os.h"
 #include "pass/pass.h"
 #include "reduce/shrink.h"
+
+#define OLDEST_OPSET 7 /* of candidates: engines that run older ones are rare */
 
 typedef struct reduction {
   surg_model *best;
@@ -177,14 +180,42 @@ static bool is_late(void *user) {
   return late(user);
 }
 
+/* Whether the model still shows the behaviour after conversion to that opset, with no more nodes. */
+static bool at_opset(reduction *r, int64_t version) {
+  surg_context *ctx = surg_model_context(r->best);
+  char text[40];
+  snprintf(text, sizeof text, "opset{to=%lld}", (long long)version);
+  surg__pipeline *convert = NULL;
+  surg__run_options options = {0};
+  surg_model *m = surg_model_clone(r->best);
+  surg_status s = m ? surg__pipeline_parse(ctx, text, "reduce", &convert) : SURG_ENOMEM;
+  if (s == SURG_OK) s = surg__run(&m, convert, &options, NULL);
+  surg__pipeline_free(convert);
+  if (s == SURG_OK && node_count(m) <= node_count(r->best)) return keep(r, m);
+  surg_model_free(m);
+  return false;
+}
+
+/* Converts to the oldest opset of ONNX that still shows the behaviour. */
+static bool reduce_opset(reduction *r) {
+  const int64_t now = surg_model_opset(r->best, "");
+  for (int64_t version = OLDEST_OPSET; version < now && !late(r); version++)
+    if (at_opset(r, version)) return true;
+  return false;
+}
+
 static surg_status search(reduction *r, surg_reduce_report *report) {
   report->before = node_count(r->best);
   if (!r->test(r->user, r->best)) return SURG_EINVALID;
+  bool converted = false;
   for (bool smaller = true; smaller && !late(r);) {
     smaller = reduce_outputs(r);
     if (reduce_nodes(r)) smaller = true;
     const surg__shrinking s = {&r->best, keep, is_late, r};
     if (r->options.shrink && !late(r) && surg__shrink(&s)) smaller = true;
+    /* Last, and once: an older form may have other nodes that can be removed. */
+    if (!smaller && !converted && r->options.shrink && !late(r))
+      converted = smaller = reduce_opset(r);
   }
   report->after = node_count(r->best);
   report->tests = r->tests;

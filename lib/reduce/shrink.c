@@ -99,6 +99,21 @@ static bool follow(surg_model *m) {
   return true;
 }
 
+/* Whether a size that was inferred is unknown or 0 now, so that the declared one would be false, or
+ * nothing would be computed. */
+static bool loses_sizes(const surg_model *was, const surg_model *m) {
+  const surg_graph *g = surg_model_graph(m);
+  for (surg_value *v = NULL; (v = surg_graph_next_value(g, v)) != NULL;) {
+    const surg_value *old = surg_graph_find_value(surg_model_graph(was), surg_value_name(v));
+    const surg_type *t = surg_value_type(v), *u = old ? surg_value_type(old) : NULL;
+    if (!surg_value_producer(v, NULL) || !is_shaped(u)) continue;
+    if (!is_shaped(t) || surg_type_rank(t) != surg_type_rank(u)) return true;
+    for (size_t i = 0; i < surg_type_rank(t); i++)
+      if (surg_type_dim(u, i)->value > 0 && surg_type_dim(t, i)->value <= 0) return true;
+  }
+  return false;
+}
+
 static void count_error(void *user, const surg_check_finding *f) {
   *(bool *)user = *(bool *)user || f->severity == SURG_ERROR;
 }
@@ -118,7 +133,8 @@ static bool with_one(const surg__shrinking *s, size_t input, size_t axis) {
     const surg_type *now = smaller(m, t, axis, symbol);
     ok = now && surg_value_set_declared_type(v, now) == SURG_OK;
   }
-  ok = ok && surg_model_infer(m) == SURG_OK && follow(m) &&
+  ok = ok && surg_model_infer(*s->best) == SURG_OK && surg_model_infer(m) == SURG_OK &&
+       !loses_sizes(*s->best, m) && follow(m) &&
        surg_check(m, 0, count_error, &invalid, NULL) == SURG_OK && !invalid;
   if (ok) return s->keep(s->user, m);
   surg_model_free(m);

@@ -217,6 +217,30 @@ class Reduce(Runs):
         self.assertEqual(said, b'')
         self.assertEqual(self.ops('out.onnx'), {'MaxPool': 1})
 
+    def test_crash(self):
+        """A signal that ends the test is what is kept; sizes stay where a result would be empty."""
+        test = self.script('grep -q MaxPool "$1" && kill -SEGV $$\nexit 0\n')
+        told = json.loads(self.ok('reduce', '--shrink', '--json', '--test', test, 'cnn.onnx', 'out.onnx'))
+        self.assertEqual((told['after'], told['code']), (1, 128 + 11))
+        self.ok('check', 'out.onnx')
+        text = self.ok('cat', 'out.onnx')
+        self.assertRegex(text, rb'\(float\[1, 1, 8, 8\] active_1\) => \(float\[1, 1, 4, 4\] pooled\)')
+        self.assertIn(b'opset_import: ["" : 7]', text)
+
+    def test_opset(self):
+        """The oldest opset that still shows it; an operator that is newer stays."""
+        self.write('m.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17]>\n'
+                   b'g (float[2] x) => (float[2] y) { y = Softplus (x) }')
+        test = self.script('"$TOOL" cat "$1" | grep -q \'"" : \\(7\\|8\\|9\\)\\]\' && exit 0\n'
+                           '"$TOOL" cat "$1" | grep -q Softplus && exit 5\nexit 0\n')
+        os.environ['TOOL'] = os.path.abspath(common.TOOL)
+        self.ok('reduce', '--shrink', '--code', '5', '--test', test, 'm.onnxtxt', 'out.onnx')
+        self.assertIn(b'opset_import: ["" : 10]', self.ok('cat', 'out.onnx'))
+        self.write('n.onnxtxt', b'<ir_version: 8, opset_import: ["" : 20]>\n'
+                   b'g (float[2] x) => (float[2] y) { y = Gelu (x) }')
+        self.ok('reduce', '--shrink', '--test', 'grep -q Gelu', 'n.onnxtxt', 'out.onnx')
+        self.assertIn(b'opset_import: ["" : 20]', self.ok('cat', 'out.onnx'))
+
     def test_keeps_the_exit_code(self):
         test = self.script('grep -q Gather "$1" && exit 7\nexit 1\n')
         told = json.loads(self.ok('reduce', '--json', '--test', test, 'cnn.onnx', 'out.onnx'))
