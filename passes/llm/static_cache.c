@@ -332,7 +332,7 @@ static bool change(sc *x) {
     if (!(c->kind == SC_PLACED ? declare_buffer(x, c, c->grown) : return_buffer(x, c)))
       return false;
   }
-  return declare_totals(x) && surg_graph_toposort(x->g, NULL) == SURG_OK &&
+  return declare_totals(x) && sc_stack_again(x) && surg_graph_toposort(x->g, NULL) == SURG_OK &&
          surg_model_infer(x->m) == SURG_OK && follow_types(x) && declared_fit_outputs(x->p);
 }
 
@@ -345,11 +345,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   x.g = surg_model_graph(x.m);
   if (x.length < 1 || x.length > LENGTH_MAX)
     return surg_pass_usage(p, "length: expected the rows of a buffer, from 1 to 2^24");
-  if (!find_caches(&x)) return SURG_PASS_FAILED;
   if (surg_graph_opset(x.g, "") < 11)
     return surg_pass_usage(p, "needs opset 11 or newer (onnxsurg --opset 17 converts)");
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
-  if (!change(&x)) return SURG_PASS_FAILED;
+  if (!sc_unstack(&x) || !find_caches(&x) || !change(&x)) return SURG_PASS_FAILED;
   surg_pass_count(p, "caches", x.n_caches);
   surg_pass_used(p, x.window ? SURG_LOSSY : SURG_ROUNDING);
   return SURG_PASS_CHANGED;

@@ -24,6 +24,32 @@ typedef struct sc_cache {
   size_t added_axis;        /* ... of this axis */
 } sc_cache;
 
+#define SC_PARTS 16 /* most caches of a stack */
+#define SC_READS 64 /* most nodes that read parts of one */
+
+/* A value that is a part of a stack, and the node that takes it out. */
+typedef struct sc_read {
+  surg_value *v;
+  surg_node *reader;
+  size_t part;
+} sc_read;
+
+/* Caches that are stacked along the first axis of an input and of an output. */
+typedef struct sc_stack {
+  struct sc_stack *next;
+  surg_value *past;
+  surg_node *stack; /* the Concat of the output */
+  char *name;       /* of the output */
+  size_t parts;
+  unsigned has; /* bit i: part i is read */
+  sc_read reads[SC_READS];
+  size_t n_reads;
+  surg_node *splits[SC_READS];
+  size_t n_splits;
+  surg_value *grown[SC_PARTS], *input[SC_PARTS]; /* what part i grows to; its own input */
+  size_t at[SC_PARTS];                           /* its output; at[0]: that of the stack */
+} sc_stack;
+
 /* A value with rows of a cache along one axis: past rows, then new ones. */
 typedef struct sc_rows {
   const surg_value *v;
@@ -51,6 +77,7 @@ typedef struct sc {
   surg_graph *g;
   int64_t length; /* rows of a buffer */
   bool window;
+  sc_stack *stacks;
   sc_cache *caches;
   size_t n_caches;
   const char *past_symbol;    /* the number of past rows, in inferred dimensions */
@@ -99,6 +126,13 @@ surg_value *sc_mask_scores(sc *x, surg_value *scores, size_t axis);
 /* The mask of an attention operator with those rows excluded; `mask` may be NULL. `bias`: it is
  * added to scores and has all four dimensions. */
 surg_value *sc_mask_operand(sc *x, const sc_cache *c, surg_value *mask, bool bias);
+
+/* ---- static_cache_stack.c: stacked caches ---- */
+
+/* Makes inputs and outputs of the parts of all stacks. False: out of memory. */
+bool sc_unstack(sc *x);
+/* Stacks them again. False: out of memory. */
+bool sc_stack_again(sc *x);
 
 /* ---- static_cache_rows.c: what reads the rows ---- */
 
