@@ -180,7 +180,7 @@ static bool is_late(void *user) {
   return late(user);
 }
 
-/* Whether the model still shows the behaviour after conversion to that opset, with no more nodes. */
+/* Whether the model still shows the behaviour in that opset, with no more nodes. */
 static bool at_opset(reduction *r, int64_t version) {
   surg_context *ctx = surg_model_context(r->best);
   char text[40];

@@ -163,10 +163,11 @@ static bool take_apart(sc *x, sc_stack *s) {
   for (size_t i = 0; i < s->parts; i++)
     parts[i] = surg_value_producer(surg_node_input(s->stack, i), NULL);
   if (surg_node_erase(s->stack) != SURG_OK) return false;
-  for (size_t i = 0; i < s->parts; i++)
-    if (!surg_node_erased(parts[i]) && surg_value_use_count(surg_node_output(parts[i], 0), 1) == 0 &&
-        surg_node_erase(parts[i]) != SURG_OK)
-      return false;
+  for (size_t i = 0; i < s->parts; i++) {
+    if (surg_node_erased(parts[i]) || surg_value_use_count(surg_node_output(parts[i], 0), 1))
+      continue;
+    if (surg_node_erase(parts[i]) != SURG_OK) return false;
+  }
   return true;
 }
 
