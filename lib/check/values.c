@@ -32,6 +32,8 @@ static const char *const coordinates[] = {
     "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize", NULL};
 static const char *const nearest[] = {
     "round_prefer_floor", "round_prefer_ceil", "floor", "ceil", "", NULL};
+static const char *const aspect[] = {"stretch", "not_larger", "not_smaller", NULL};
+static const char *const tfidf[] = {"TF", "IDF", "TFIDF", NULL};
 static const char *const grid[] = {"bilinear", "nearest", "bicubic", "linear", "cubic", NULL};
 static const char *const border[] = {"zeros", "border", "reflection", NULL};
 static const char *const scatter[] = {"none", "add", "mul", "max", "min", NULL};
@@ -55,6 +57,8 @@ static const words table[] = {
     {SURG_OP_Resize, 1, INT_MAX, "mode", resize},
     {SURG_OP_Resize, 1, INT_MAX, "coordinate_transformation_mode", coordinates},
     {SURG_OP_Resize, 1, INT_MAX, "nearest_mode", nearest},
+    {SURG_OP_Resize, 18, INT_MAX, "keep_aspect_ratio_policy", aspect},
+    {SURG_OP_TfIdfVectorizer, 1, INT_MAX, "mode", tfidf},
     {SURG_OP_Upsample, 1, 1, "mode", upsample_1},
     {SURG_OP_Upsample, 7, INT_MAX, "mode", resize},
     {SURG_OP_GridSample, 1, INT_MAX, "mode", grid},
@@ -90,11 +94,23 @@ static void check_to(surg__checker *c, const surg_node *n, const char *name) {
   if (!a || a->ref || a->kind != SURG_ATTR_INT) return;
   const surg__param *p = surg__schema_formal(n->schema, true, 0);
   const bool exists = a->u.i > 0 && a->u.i < SURG_DTYPE_COUNT;
-  if (exists && (!p || surg__check_allowed(n->schema, p, (int)a->u.i))) return;
+  /* The output of SequenceEmpty is no tensor: its constraint is on sequences. */
+  if (exists && (!p || n->schema->op == SURG_OP_SequenceEmpty ||
+                 surg__check_allowed(n->schema, p, (int)a->u.i))) return;
   char text[64];
   snprintf(text, sizeof text, "%lld%s%s", (long long)a->u.i, exists ? ", " : "",
            exists ? surg__dtype_name((int)a->u.i) : "");
   surg__check_bad_value(c, n, name, text);
+}
+
+/* Checks the lengths of n-grams. */
+static void check_grams(surg__checker *c, const surg_node *n) {
+  const int64_t least = surg_node_int(n, "min_gram_length", 1);
+  const int64_t most = surg_node_int(n, "max_gram_length", least);
+  char text[64];
+  if (least > 0 && most >= least) return;
+  snprintf(text, sizeof text, "%lld, %lld", (long long)least, (long long)most);
+  surg__check_bad_value(c, n, "min_gram_length, max_gram_length", text);
 }
 
 /* --- shapes --- */
@@ -439,6 +455,16 @@ void surg__check_values(surg__checker *c, const surg_node *n) {
     case SURG_OP_BitCast:
       if (n->schema->since >= 6) check_to(c, n, "to");
       break;
+    case SURG_OP_TfIdfVectorizer:
+      check_grams(c, n);
+      break;
+    case SURG_OP_HannWindow:
+    case SURG_OP_HammingWindow:
+    case SURG_OP_BlackmanWindow:
+    case SURG_OP_MelWeightMatrix:
+      check_to(c, n, "output_datatype");
+      break;
+    case SURG_OP_SequenceEmpty:
     case SURG_OP_EyeLike:
     case SURG_OP_RandomNormal:
     case SURG_OP_RandomUniform:

@@ -82,6 +82,19 @@ bool surg__imports_replaced(const surg_model *m, const char *domain);
  * outputs, or one that such a node contains. */
 bool surg__judge_drops(const surg__target *t, const surg_node *n);
 bool surg__judge_drops_graph(const surg__target *t, const surg_graph *g);
+struct surg__defect;
+/* Judges a model as surg__target_model does, without `lax_attributes`. */
+typedef surg_status (*surg__judge_model_fn)(const surg__target *t, surg_model *m,
+                                            surg__objection_fn fn, void *user);
+/* Calls `judge` for the model, or for copies with the attributes that the engine reads in place of
+ * those that ONNX forbids (judge_lax.c). */
+surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_model_fn judge,
+                            surg__objection_fn fn, void *user);
+/* Whether the defect is a reference to an attribute of a function, outside functions. */
+bool surg__judge_stray_reference(const struct surg__defect *d);
+/* Whether it is one beside a value in a subgraph. An engine that has ONNX's checker examine
+ * subgraphs rejects it. */
+bool surg__judge_is_checked_reference(const surg_model *m, const struct surg__defect *d);
 /* Whether the engine rejects a finding in this graph that it accepts elsewhere (judge_bodies.c). */
 bool surg__judge_rejects_inside(const surg__target *t, const char *code, const surg_graph *g);
 /* Judges initializers of old IR versions, and what subgraphs declare of outer values. */

@@ -47,13 +47,26 @@ static bool is_plain(const surg_node *n) {
          surg_node_class(n) != SURG_OP_CLASS_FUNCTION;
 }
 
+/* Whether the target states that the engine compares no sizes of two matrices here. */
+static bool is_unread(const surg__target *t, const surg_node *n) {
+  bool listed = false;
+  for (size_t i = 0; i < t->late.n && !listed; i++)
+    listed = !surg_node_domain(n)[0] && !strcmp(t->late.items[i], surg_node_op_type(n));
+  for (size_t i = 0; listed && i < 2; i++) {
+    const surg_type *x = surg_value_type(surg_node_input(n, i));
+    listed = x && surg_type_get_kind(x) == SURG_TYPE_TENSOR && surg_type_has_rank(x) &&
+             surg_type_rank(x) == 2;
+  }
+  return listed;
+}
+
 bool surg__late(const surg__target *t, const surg_model *m, const char *code, const surg_node *n) {
   if (strcmp(code, "E203") != 0 && strcmp(code, "W206") != 0) return false;
   for (size_t i = 0; i < t->accepts.count; i++)
     if (strcmp(t->accepts.items[i].code, code) == 0) return false; /* the target states it */
   /* Kernels of other domains compare sizes when the model is loaded. */
   if (code[0] == 'W') return !surg_node_domain(n)[0];
-  if (surg__check_late(n)) return true;
+  if (surg__check_late(n) || is_unread(t, n)) return true;
   upstream *u = surg__calloc(m->ctx, 1, sizeof *u);
   if (!u) return true;
   follow_inputs(u, n);

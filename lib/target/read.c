@@ -619,6 +619,7 @@ static bool read_flag(reader *r, const char *key, const json_t *j, bool *found) 
                {"closed", &t->closed},
                {"names_only", &t->names_only},
                {"last_import", &t->last_import},
+               {"lax_attributes", &t->lax_attributes},
                {"inlined", &t->inlined},
                {"short_domain", &t->short_domain},
                {"drops_bare", &t->drops_bare},
@@ -689,6 +690,7 @@ static bool read_key(reader *r, const char *key, const json_t *j) {
   }
   if (!strcmp(key, "external_keys")) return read_list(r, j, key, &t->external_keys);
   if (!strcmp(key, "checked_bodies")) return read_list(r, j, key, &t->checked_bodies);
+  if (!strcmp(key, "late")) return read_list(r, j, key, &t->late);
   if (!strcmp(key, "shapes_outside")) return read_list(r, j, key, &t->shapes_outside);
   if (!strcmp(key, "half")) return read_list(r, j, key, &t->half);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);

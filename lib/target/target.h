@@ -187,12 +187,15 @@ struct surg_target {
   bool closed;        /* operators of other domains must be registered by the user */
   bool inlined;       /* nodes of functions are of the opsets that the model imports */
   bool last_import;   /* of two imports of a domain the engine uses the last */
+  bool lax_attributes; /* references outside functions and further values of a Constant are not
+                        * rejected (judge_lax.c) */
   bool strict_shapes; /* at its newest opset it rejects declared shapes that contradict
                        * inference */
   surg__tlist external_keys;  /* accepted keys of external_data, "prepacked_*"; empty: not stated */
   surg__tri missing_files;    /* accepts models with a weight whose data file is missing */
   surg__tri short_files;      /* accepts models with a weight beyond the end of its data file */
   bool shapes_inside;         /* constants that shape inference reads must be in the model */
+  surg__tlist late;           /* operators of matrices whose sizes are compared as they run */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */
   surg__tlist checked_bodies; /* findings that are accepted, except in subgraphs */
   bool absent_operands; /* operands of Sum, Concat and the like may be absent, but the first */

@@ -127,11 +127,12 @@ static bool is_one_constant(const surg_model *m, const surg__defect *d) {
 }
 
 /* Whether some engines accept what the defect is about although they reject others of its code. */
-static bool is_excusable(const surg_model *m, const surg__defect *d) {
+static bool is_excusable(const surg__target *t, const surg_model *m, const surg__defect *d) {
   if (strcmp(d->code, "E113") == 0) return is_one_constant(m, d);
   /* They use the first value, or ignore the reference. */
   if (strcmp(d->code, "E126") == 0) return d->node && surg_node_attr_count(d->node) > 1;
-  return strcmp(d->code, "E117") == 0 && strstr(d->text, "outside any function");
+  return surg__judge_stray_reference(d) &&
+         !(t->lax_attributes && surg__judge_is_checked_reference(m, d));
 }
 
 static void judge_code(passing *p, const char *code, const char *where, const char *text,
@@ -169,7 +170,7 @@ static void judge_loaded(passing *p, surg_model *m) {
     /* An output without a name is one that nothing defines. */
     const bool lost = !strcmp(d->code, "E129") && d->value && d->value->undefined;
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,
-               (about){d->node, d->graph, is_excusable(m, d)});
+               (about){d->node, d->graph, is_excusable(p->t, m, d)});
   }
 }
 

@@ -260,6 +260,7 @@ static bool read_attr(reader *r, surg_function *fn) {
     if (!r->node || !surg_graph_function(r->node->graph)) {
       if (!surg__load_bad(L, r->f->off, "E117", "refers to an attribute outside any function"))
         return false;
+      if (!r->present && !r->a->untyped) r->a->lost = (uint8_t)r->a->kind;
       if (!r->present) r->a->kind = SURG_ATTR_UNDEFINED;
       surg__load_about(L, &(surg__defect){.attr = r->a});
       return r->present && L->lenient ? take_value(r) : true;

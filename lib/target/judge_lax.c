@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attributes that ONNX forbids and that an engine reads in a way of its own (key
+ * `lax_attributes`): references to attributes of a function outside functions, and Constant nodes
+ * of several values. The model is judged on copies that have what the engine reads in their place.
+ *
+ * A reference beside a value: the value is read. A reference without a value: shape inference
+ * finds no value and uses the default, the kernel reads 0, an empty string or an empty list. What
+ * holds of both readings holds of the engine; where they differ, the verdict is unknown. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/context.h"
+#include "ir/ir.h"
+#include "target/judge.h"
+#include "target/verdict.h"
+
+bool surg__judge_stray_reference(const surg__defect *d) {
+  return strcmp(d->code, "E117") == 0 && d->node && d->attr &&
+         strstr(d->text, "outside any function");
+}
+
+static bool is_valueless(const surg_attr *a) {
+  return a->kind == SURG_ATTR_UNDEFINED;
+}
+
+bool surg__judge_is_checked_reference(const surg_model *m, const surg__defect *d) {
+  return surg__judge_stray_reference(d) && !is_valueless(d->attr) && d->node->graph != m->graph;
+}
+
+/* Whether the defect is several values of a Constant of the main graph (E126), or one of them given
+ * twice (E118), and the first attribute is a value: the engine makes an initializer of it without
+ * looking at the others. */
+static bool is_first_value(const surg_model *m, const surg__defect *d) {
+  const bool several = strcmp(d->code, "E126") == 0 || strcmp(d->code, "E118") == 0;
+  if (!several || !surg__judge_is_constant(d->node) || d->node->graph != m->graph) return false;
+  return d->node->n_attr > 1 && !is_valueless(d->node->attrs[0]);
+}
+
+static bool has_repeated_names(const surg_node *n) {
+  for (uint32_t i = 0; i < n->n_attr; i++)
+    for (uint32_t k = 0; k < i; k++)
+      if (n->attrs[i]->name == n->attrs[k]->name) return true;
+  return false;
+}
+
+static bool is_lax(const surg_model *m, const surg__defect *d) {
+  if (d->cured || !d->node || d->node->erased) return false;
+  if (!surg__judge_stray_reference(d)) return is_first_value(m, d);
+  return !has_repeated_names(d->node) && !surg__judge_is_checked_reference(m, d) &&
+         (!is_valueless(d->attr) || d->attr->lost);
+}
+
+/* The attribute as a kernel reads it that finds no value. False: this kind has no such value. */
+static bool set_empty(surg_node *n, const char *name, surg_attr_kind kind) {
+  switch (kind) {
+    case SURG_ATTR_INT: return surg_node_set_int(n, name, 0) == SURG_OK;
+    case SURG_ATTR_FLOAT: return surg_node_set_float(n, name, 0) == SURG_OK;
+    case SURG_ATTR_STRING: return surg_node_set_string(n, name, "") == SURG_OK;
+    case SURG_ATTR_INTS: return surg_node_set_ints(n, name, NULL, 0) == SURG_OK;
+    case SURG_ATTR_FLOATS: return surg_node_set_floats(n, name, NULL, 0) == SURG_OK;
+    case SURG_ATTR_STRINGS: return surg_node_set_strings(n, name, NULL, 0) == SURG_OK;
+    default: return false;
+  }
+}
+
+/* Whether no engine reads a default in place of the attribute: the operator requires it, or it is
+ * the value of a Constant. */
+static bool is_needed(const surg_node *n, const char *name) {
+  const int64_t opset = surg_graph_opset(surg_node_graph(n), surg_node_domain(n));
+  const surg_schema *s = surg_schema_find(surg_node_domain(n), surg_node_op_type(n), opset);
+  const surg__attr_def *a = s ? surg__schema_attr(s, name) : NULL;
+  return a && (a->required || surg__judge_is_constant(n));
+}
+
+/* Replaces what the defect of a copy is about by what the engine reads; false: not possible. */
+static bool apply(surg__defect *d, bool empty) {
+  surg_node *n = d->node;
+  if (!surg__judge_stray_reference(d)) {
+    n->n_attr = 1;
+    n->attrs_dirty = true;
+    surg__touch_node(n);
+    return true;
+  }
+  if (!is_valueless(d->attr)) {
+    d->attr->dirty = n->attrs_dirty = true;
+    surg__touch_node(n);
+    return true;
+  }
+  const char *name = d->attr->name;
+  const surg_attr_kind kind = d->attr->lost;
+  const bool needed = is_needed(n, name);
+  if (surg_node_remove_attr(n, name) != SURG_OK) return false;
+  if (!empty && !needed) return true;
+  /* Without an empty value of this kind, the operator lacks what it needs. */
+  return set_empty(n, name, kind) || (needed && !empty);
+}
+
+/* The findings of a judgement, and the first text of the worst. */
+typedef struct heard {
+  surg__verdict worst;
+  char text[300];
+} heard;
+
+static void hear(void *user, const surg__objection *o) {
+  heard *h = user;
+  if (o->verdict == SURG__LEGAL || h->worst == SURG__ILLEGAL || o->verdict == h->worst) return;
+  h->worst = o->verdict;
+  snprintf(h->text, sizeof h->text, "%s", o->text ? o->text : "");
+}
+
+static surg_status judge_copy(const surg__target *t, const surg_model *m, bool empty,
+                              surg__judge_model_fn judge, heard *h) {
+  *h = (heard){.worst = SURG__LEGAL};
+  surg_model *copy = surg_model_clone(m);
+  if (!copy) return surg__alloc_status(t->ctx);
+  bool possible = true;
+  for (size_t i = 0; possible && i < m->defects.count; i++)
+    if (is_lax(m, &m->defects.items[i])) possible = apply(&copy->defects.items[i], empty);
+  surg_model_open_findings(copy); /* tests which are cured, and finds those that they hid */
+  surg_status s = copy->status;
+  if (s == SURG_OK && possible) s = judge(t, copy, hear, h);
+  if (!possible) h->worst = SURG__UNKNOWN;
+  surg_model_free(copy);
+  return s;
+}
+
+/* The index of the first such defect; the number of defects: there is none. */
+static size_t first_lax(const surg_model *m, bool valueless) {
+  size_t i = 0;
+  for (; i < m->defects.count; i++) {
+    const surg__defect *d = &m->defects.items[i];
+    if (is_lax(m, d) && (!valueless || (d->attr && is_valueless(d->attr)))) break;
+  }
+  return i;
+}
+
+/* Reports that no reading of the model is supported. */
+static void refuse(const surg__target *t, surg_model *m, size_t defect, const heard *h,
+                   surg__objection_fn fn, void *user) {
+  char text[500];
+  surg_finding f = {.size = sizeof f};
+  if (!surg_model_finding(m, defect, &f)) return;
+  snprintf(text, sizeof text, "%s; as the engine reads it: %s", f.text, h->text);
+  fn(user, &(surg__objection){.verdict = SURG__ILLEGAL,
+                              .cause = SURG__C_INVALID,
+                              .code = f.code,
+                              .where = f.where ? f.where : "model",
+                              .text = text,
+                              .source = t->source});
+}
+
+surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_model_fn judge,
+                            surg__objection_fn fn, void *user) {
+  const size_t d = t->lax_attributes ? first_lax(m, false) : m->defects.count;
+  if (d == m->defects.count) return judge(t, m, fn, user);
+  heard absent, empty;
+  surg_status s = judge_copy(t, m, false, judge, &absent);
+  if (s != SURG_OK) return s;
+  empty = absent;
+  if (first_lax(m, true) < m->defects.count &&
+      (s = judge_copy(t, m, true, judge, &empty)) != SURG_OK) return s;
+  if (absent.worst == SURG__LEGAL && empty.worst == SURG__LEGAL) return SURG_OK;
+  if (absent.worst == SURG__ILLEGAL && empty.worst != SURG__LEGAL)
+    refuse(t, m, d, &absent, fn, user);
+  return judge(t, m, fn, user);
+}
