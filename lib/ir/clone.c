@@ -597,6 +597,7 @@ static bool copy_defects(cloner *c) {
     surg__defect n = *d;
     if (!text_of(c, d->text, &n.text) || !text_of(c, d->where, &n.where)) return false;
     n.cured = d->cured || went(d);
+    n.domain = name_of(c, d->domain);
     /* `work` of erased objects is stale. */
     n.graph = d->graph && !d->graph->erased ? d->graph->work : NULL;
     n.node = d->node && !d->node->erased ? d->node->work : NULL;

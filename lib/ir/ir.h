@@ -432,6 +432,8 @@ typedef struct surg__defect {
   surg_value *value;
   surg_value *first; /* of two definitions of a name: the one before `value` */
   surg_attr *attr;
+  const char *domain; /* of an import that was left out as its version is 0 or negative in 32 bits,
+                       * as engines read it; interned */
   surg_tensor *tensor; /* as loaded: replacing it cures the defect */
   surg_function *function;
 } surg__defect;

@@ -21,6 +21,7 @@ typedef struct surg__judge {
   unsigned passed; /* conditions of `f` that the node fulfils, in the order of checking */
 } surg__judge;
 
+struct surg__defect;
 /* Records an objection if its verdict is worse than the worst one so far. Returns true if it was
  * recorded and is ILLEGAL, so that no later objection can be worse. */
 bool surg__judge_object(surg__judge *j, surg__verdict v, surg__cause cause, const surg_value *about,
@@ -78,11 +79,13 @@ void surg__imports_end(surg_model *m, surg__imports_as_read *kept);
  * nodes against: the domain is not imported, or twice (between surg__imports_begin and
  * surg__imports_end). */
 bool surg__imports_replaced(const surg_model *m, const char *domain);
+/* Whether the defect is an import of version 0 or less of a domain that no node uses. Engines that
+ * look up versions for nodes only (`last_import`) do not read it. */
+bool surg__judge_idle_import(surg_model *m, const struct surg__defect *d);
 /* Whether the engine ignores the node, or everything in the graph: a node with neither inputs nor
  * outputs, or one that such a node contains. */
 bool surg__judge_drops(const surg__target *t, const surg_node *n);
 bool surg__judge_drops_graph(const surg__target *t, const surg_graph *g);
-struct surg__defect;
 /* Judges a model as surg__target_model does, without `lax_attributes`. */
 typedef surg_status (*surg__judge_model_fn)(const surg__target *t, surg_model *m,
                                             surg__objection_fn fn, void *user);

@@ -167,6 +167,7 @@ static void judge_loaded(passing *p, surg_model *m) {
     const surg__defect *d = &m->defects.items[i];
     if (!surg_model_finding(m, i, &f) || f.cured || (d->tensor && d->tensor->missing)) continue;
     if (is_superseded(p, d)) continue;
+    if (p->t->last_import && surg__judge_idle_import(m, d)) continue;
     /* An output without a name is one that nothing defines. */
     const bool lost = !strcmp(d->code, "E129") && d->value && d->value->undefined;
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,

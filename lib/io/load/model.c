@@ -24,7 +24,8 @@ static bool push_import(surg__loader *L, surg__imports *list, const surg__field 
     if (!surg__load_bad(L, f->off, "E121", "opset version %lld of domain %s is out of range",
                         (long long)version, surg__q(L->ctx, domain)))
       return false;
-    surg__load_about(L, &(surg__defect){.function = function_of(L->m, list)});
+    const char *nothing = (int32_t)(uint32_t)version <= 0 ? domain : NULL;
+    surg__load_about(L, &(surg__defect){.function = function_of(L->m, list), .domain = nothing});
     return true;
   }
   for (size_t i = 0; i < list->count; i++) {

@@ -87,6 +87,7 @@ void surg__load_about(surg__loader *L, const surg__defect *about) {
   if (about->value) d->value = about->value;
   if (about->first) d->first = about->first;
   if (about->attr) d->attr = about->attr;
+  if (about->domain) d->domain = about->domain;
   if (about->tensor) d->tensor = about->tensor;
   if (about->function) d->function = about->function;
   if (about->reading) d->reading = about->reading;
