@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
+#include "infer/infer.h"
 #include "ir/ir.h"
 
 #define TEXT_BYTES 2048
@@ -49,6 +50,16 @@ void surg__check_unmark(surg_model *m) {
 static surg_status spent(surg_model *m, surg_status s) {
   if (s != SURG_OK && !surg_context_error(m->ctx)) surg__oom(m->ctx, surg_model_path(m));
   return s;
+}
+
+surg_status surg__check_calls(surg_model *m, size_t most, surg__check_fn fn, void *user) {
+  if (!m || !fn) return SURG_EUSAGE;
+  surg_status s = surg__infer_functions(m);
+  if (s != SURG_OK) return spent(m, s);
+  surg__checker c = {.m = m, .ctx = m->ctx, .fn = fn, .user = user, .most = most};
+  surg__check_unmark(m);
+  surg__check_types(&c);
+  return spent(m, m->status != SURG_OK ? m->status : c.failed);
 }
 
 surg_status surg__check_model(surg_model *m, bool whole, size_t most, surg__check_fn fn,

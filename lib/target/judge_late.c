@@ -16,6 +16,7 @@ typedef struct upstream {
   const surg_node *nodes[MOST_NODES];
   size_t n, done;
   bool hidden;
+  bool inlined; /* the engine infers the nodes of functions in place of the calls */
 } upstream;
 
 static void follow(upstream *u, const surg_node *n) {
@@ -33,7 +34,7 @@ static void follow_value(upstream *u, const surg_value *v) {
   if (!v || (t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t))) return;
   if (v->producer)
     follow(u, v->producer);
-  else if (!surg_value_is_initializer(v))
+  else if (!surg_value_is_initializer(v) && !(u->inlined && surg_graph_function(v->graph)))
     u->hidden = true; /* an input of a subgraph or function: the node around it gives the type */
 }
 
@@ -69,6 +70,7 @@ bool surg__late(const surg__target *t, const surg_model *m, const char *code, co
   if (surg__check_late(n) || is_unread(t, n)) return true;
   upstream *u = surg__calloc(m->ctx, 1, sizeof *u);
   if (!u) return true;
+  u->inlined = t->inlined;
   follow_inputs(u, n);
   while (u->done < u->n && !u->hidden) {
     const surg_node *up = u->nodes[u->done++];

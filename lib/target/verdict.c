@@ -243,6 +243,23 @@ static surg_status judge_bodies(passing *p, surg_model *m) {
   return s ? s : surg_model_infer(m);
 }
 
+static void found_in_call(void *user, const surg__finding *f) {
+  passing *p = user;
+  const surg_function *fn = f->node ? surg_graph_function(surg_node_graph(f->node)) : NULL;
+  if (!fn || !fn->called || surg__check_severity(f->code) != SURG_ERROR) return;
+  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph, false});
+}
+
+/* Reports contradictions that follow from the types which all calls of a function have. */
+static surg_status judge_calls(passing *p, surg_model *m) {
+  bool called = false;
+  for (size_t i = 0; i < m->functions.count; i++) called = called || m->functions.items[i]->called;
+  if (!called || p->t->unchecked) return SURG_OK;
+  const surg_status s = surg__check_calls(m, FINDINGS, found_in_call, p);
+  m->inferred_epoch = 0;
+  return s ? s : surg_model_infer(m);
+}
+
 surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
   passing p = {.t = t, .m = m, .fn = fn, .user = user};
@@ -250,5 +267,7 @@ surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objec
   judge_repeated(&p, m->graph);
   surg__judge_bodies(t, m, fn, user);
   const surg_status s = surg__check_model(m, false, FINDINGS, found, &p);
-  return s ? s : judge_bodies(&p, m);
+  if (s != SURG_OK) return s;
+  const surg_status calls = judge_calls(&p, m);
+  return calls ? calls : judge_bodies(&p, m);
 }
