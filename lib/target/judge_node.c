@@ -205,11 +205,41 @@ static void judge_absent(surg__judge *j, const char *domain) {
   surg__buf_free(&b);
 }
 
+static bool lists_type(const surg__tfact *f, const char *name, int dtype) {
+  for (size_t i = 0; i < f->n_types; i++)
+    if (!strcmp(f->types[i].name, name)) return f->types[i].mask >> dtype & 1;
+  return true;
+}
+
+/* Judges a CastLike that the engine expands to a Cast by the facts of that operator. Other bodies
+ * begin and end with operators that depend on attributes. */
+static void judge_expanded(surg__judge *j) {
+  const surg_schema *s =
+      surg_node_op(j->n) != SURG_OP_CastLike
+          ? NULL
+          : surg_schema_find("", "Cast", surg_graph_opset(surg_node_graph(j->n), ""));
+  const surg__op_facts *cast = s ? surg__target_op(j->t, "", "Cast") : NULL;
+  const surg_value *like = surg_node_input(j->n, 1);
+  const int from = surg__judge_element(surg_node_input(j->n, 0)), to = surg__judge_element(like);
+  if (!cast || from <= 0 || to <= 0 || from >= SURG__DTYPES || to >= SURG__DTYPES) return;
+  for (size_t i = 0; i < cast->n; i++) {
+    const surg__tfact *f = &cast->facts[i];
+    if (!f->refused && surg__judge_speaks_of(f, surg_schema_since(s)) &&
+        lists_type(f, "T1", from) && lists_type(f, "T2", to))
+      return;
+  }
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, like,
+                     "it becomes a Cast of %s to %s, which is not supported",
+                     surg__dtype_name(from), surg__dtype_name(to));
+}
+
 static void judge_stranger(surg__judge *j, const char *domain) {
   if (surg_node_class(j->n) == SURG_OP_CLASS_FUNCTION)
     judge_function(j, domain);
-  else if (is_registered(j, domain) || has_body(j, domain))
+  else if (is_registered(j, domain))
     return;
+  else if (has_body(j, domain))
+    judge_expanded(j);
   else if (!speaks_of_domain(j, domain))
     judge_custom(j, domain);
   else if (j->t->rest_refused)
