@@ -4,10 +4,9 @@
 
 #include "base/diag.h"
 #include "io/io.h"
-#include "pass/pass.h"
+#include "pass/internal.h"
 
-/* Whether a pass left work because of its option max-growth. */
-static bool left_work(const surg__run_report *r) {
+bool surg__left_work(const surg__run_report *r) {
   if (r->grows) return true;
   for (size_t i = 0; i < r->passes.count; i++)
     for (size_t k = 0; k < r->passes.items[i].counters.count; k++)
@@ -63,7 +62,7 @@ surg_status surg_run_growth(const surg_pipeline *p, const surg_model *original, 
   surg_context *ctx = surg_model_context(result);
   surg__struct_in(&all, sizeof all, options);
   const surg__run_options o = surg__run_options_of(&all);
-  if (left_work(surg__run_report_of(r)) && !o.max_growth &&
+  if (surg__left_work(surg__run_report_of(r)) && !o.max_growth &&
       surg__node_count(original) <= SURG_LIMIT_GROWTH_NODES) {
     const surg_diag_fn diag = ctx->config.diag;
     ctx->config.diag = no_line;

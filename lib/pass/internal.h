@@ -73,6 +73,7 @@ typedef struct surg__pipeline_step {
   struct surg__pipeline_step *body;
   int64_t max; /* most rounds of a repeat; 0: guard or allow */
   bool size;   /* guard: also compares file sizes */
+  bool saved;  /* guard: may spend the bytes that the run has saved */
   bool allows; /* allow{...}: `allow` is the class its body may use */
   surg_exactness allow;
 } surg__pipeline_step;
@@ -186,6 +187,8 @@ typedef struct surg__runner {
   bool apart;     /* this is the child process of surg__run_apart */
   bool sorted;    /* every graph is known to be sorted */
   uint64_t epoch; /* epoch of the model at the start of the run */
+  uint64_t bytes; /* of the file at the start of the run, if a step asks; else 0 */
+  bool thrifty;   /* inside guard{size}: saved bytes are not spent */
   bool has_allow; /* inside allow{...}; `allow` is the strictest of the enclosing ones */
   surg_exactness allow;
 } surg__runner;
@@ -209,6 +212,8 @@ struct surg_pass_ctx {
 /* Checks that each name is a pass or `also` (NULL: none); else SURG_EUSAGE, located at `flag`. */
 surg_status surg__check_pass_names(const surg_registry *r, const char *flag,
                                    const char *const *names, size_t n, const char *also);
+/* Whether a pass left work because of its option max-growth. */
+bool surg__left_work(const surg__run_report *r);
 /* Whether the deadline has passed or the user cancels; recorded in r->timed_out, r->cancelled. */
 bool surg__run_late(surg__runner *r);
 /* `pass "x"`, or `pass "x" of plugin "p"`, in one of the context's rotating buffers. */

@@ -68,6 +68,8 @@ void surg__pipeline_put_pair_name(surg__buf *out, const surg_pass *pass, const c
  * pass. */
 surg_status surg__pipeline_leave_out(surg__pipeline *p, const char *where, const char *const *names,
                                      size_t n);
+/* Whether the pipeline contains guard{saved}. */
+bool surg__pipeline_spends(const surg__pipeline *p);
 /* Whether the pipeline contains a pass, also inside groups. */
 bool surg__pipeline_has(const surg__pipeline *p, const char *pass);
 

@@ -7,7 +7,8 @@
  *   word     = bare | "quoted" | 'quoted'
  *
  * A guard undoes its pipeline if the model has more nodes afterwards; guard{size} also if its file
- * would grow. allow{CLASS}(...) limits the exactness class of the rewrites in it, and is consent to
+ * would grow. guard{saved} keeps its pipeline if the model has fewer nodes afterwards and its file is
+ * no larger than at the start of the run; inside guard{size} it does nothing. allow{CLASS}(...) limits the exactness class of the rewrites in it, and is consent to
  * them if the run has no --allow.
  *
  * A preset is replaced by its pipeline. Blanks, line breaks and comments from '#' to the end of the
@@ -308,10 +309,14 @@ static surg_status repeat(parser *ps, const char *at, surg__pipeline_step *step)
 }
 
 static surg_status guard(parser *ps, const char *at, surg__pipeline_step *step) {
-  static const surg_option size = SURG_OPTION(BOOL, "size", NULL, "judge the file's size, too");
-  surg__optval value = {0};
-  surg_status s = options(ps, &size, 1, "guard", NULL, &value);
-  step->size = value.i != 0;
+  static const surg_option declared[] = {
+      SURG_OPTION(BOOL, "size", NULL, "judge the file's size, too"),
+      SURG_OPTION(BOOL, "saved", NULL, "spend no more bytes than the run has saved")};
+  surg__optval values[SURG_COUNT(declared)] = {{0}};
+  surg_status s = options(ps, declared, SURG_COUNT(declared), "guard", NULL, values);
+  step->size = values[0].i != 0;
+  step->saved = values[1].i != 0;
+  if (!s && step->size && step->saved) return bad(ps, at, "guard has size or saved, not both");
   return s ? s : group(ps, at, "guard", step);
 }
 
@@ -542,7 +547,10 @@ static void print_steps(const surg__pipeline_step *step, surg__buf *out) {
     if (step->allows)
       surg__buf_printf(out, "allow{%s}", surg__exactness_name(step->allow));
     else
-      surg__buf_puts(out, step->max ? "repeat" : step->size ? "guard{size}" : "guard");
+      surg__buf_puts(out, step->max     ? "repeat"
+                          : step->size  ? "guard{size}"
+                          : step->saved ? "guard{saved}"
+                                        : "guard");
     if (step->max == INT64_MAX)
       surg__buf_puts(out, "{max=inf}");
     else if (step->max && step->max != DEFAULT_ROUNDS)
@@ -563,6 +571,16 @@ static bool scheduled_in(const surg__pipeline_step *step, const char *name) {
       return true;
   }
   return false;
+}
+
+static bool spends(const surg__pipeline_step *step) {
+  for (; step; step = step->next)
+    if (step->saved || (!step->pass && spends(step->body))) return true;
+  return false;
+}
+
+bool surg__pipeline_spends(const surg__pipeline *p) {
+  return spends(p->first);
 }
 
 bool surg__pipeline_has(const surg__pipeline *p, const char *pass) {

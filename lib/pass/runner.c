@@ -412,7 +412,10 @@ static surg_status run_guard(surg__runner *r, const surg__pipeline_step *step, b
   uint64_t before = 0, after = 0;
   if (can_guard(r, surg__node_count(r->model)) && !(original = surg_model_clone(r->model)))
     return surg__oom(r->ctx, surg_model_path(r->model));
+  const bool thrifty = r->thrifty;
+  r->thrifty |= step->size;
   surg_status s = run_steps(r, step->body, &did);
+  r->thrifty = thrifty;
   if (!s && did && original) s = grown(r, original, step->size, &what, &before, &after);
   if (!s && after > before) {
     s = take_back(r, original, what, before, after);
@@ -422,6 +425,47 @@ static surg_status run_guard(surg__runner *r, const surg__pipeline_step *step, b
   surg_model_free(original);
   *changed |= did;
   return s;
+}
+
+/* The steps on a clone, without logs; *kept: whether it has fewer nodes, and a file no larger than
+ * that of the model at the start of the run. */
+static surg_status rehearse(surg__runner *r, const surg__pipeline_step *step, bool *kept) {
+  surg__run_options quiet = *r->options;
+  surg__run_report report = {.ctx = r->ctx, .rewrites = r->report->rewrites};
+  surg__runner t = *r;
+  uint64_t bytes = 0;
+  bool did = false;
+  quiet.print = NULL;
+  quiet.progress = NULL;
+  quiet.trial = NULL;
+  t.options = &quiet;
+  t.report = &report;
+  t.log = NULL;
+  t.certificate = NULL;
+  t.model = surg_model_clone(r->model);
+  if (!t.model) return surg__oom(r->ctx, surg_model_path(r->model));
+  surg__mute mute;
+  surg__mute_begin(r->ctx, &mute);
+  surg_status s = run_steps(&t, step->body, &did);
+  surg__mute_end(&mute);
+  *kept = !s && did && surg__node_count(t.model) < surg__node_count(r->model);
+  if (*kept) s = surg__saved_bytes(t.model, &bytes);
+  *kept = *kept && !s && bytes <= r->bytes;
+  r->timed_out |= t.timed_out;
+  r->cancelled |= t.cancelled;
+  surg__run_report_free(&report);
+  surg_model_free(t.model);
+  return s;
+}
+
+/* guard{saved}: rehearsed, as what logs and certificates recorded cannot be taken back. */
+static surg_status run_saved(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
+  bool kept = false;
+  if (r->thrifty || !r->bytes || !surg__left_work(r->report) ||
+      surg__node_count(r->model) > SURG_LIMIT_GUARD_NODES)
+    return SURG_OK;
+  const surg_status s = rehearse(r, step, &kept);
+  return s || !kept ? s : run_steps(r, step->body, changed);
 }
 
 static surg_status run_allow(surg__runner *r, const surg__pipeline_step *step, bool *changed) {
@@ -440,9 +484,10 @@ static surg_status run_steps(surg__runner *r, const surg__pipeline_step *step, b
   for (; step; step = step->next) {
     surg_status s = SURG_OK;
     if (!step->pass)
-      s = step->allows ? run_allow(r, step, changed)
-          : step->max  ? run_repeat(r, step, changed)
-                       : run_guard(r, step, changed);
+      s = step->allows  ? run_allow(r, step, changed)
+          : step->max   ? run_repeat(r, step, changed)
+          : step->saved ? run_saved(r, step, changed)
+                        : run_guard(r, step, changed);
     else if (!skipped(r, step->pass))
       s = admit_pass(r, step, changed);
     if (s) return s;
@@ -511,6 +556,8 @@ static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
   r->epoch = surg_model_epoch(r->model);
   surg_status s = open_run(r);
   const uint64_t nodes = s ? 0 : surg__node_count(r->model);
+  if (!s && nodes <= SURG_LIMIT_GUARD_NODES && surg__pipeline_spends(pipeline))
+    s = surg__saved_bytes(r->model, &r->bytes);
   if (!s) s = run_steps(r, pipeline->first, &changed);
   if (!s && changed && computes_otherwise(r, nodes)) s = surg__declare_bodies(r->model);
   /* A saved graph is sorted, whatever the last pass promised. */

@@ -129,6 +129,12 @@ static surg__rvalue fn_alone(surg__match *m, const surg_value *v, const surg__rv
                  surg_pass_keeps_copy(m->pass, surg_value_constant(v)));
 }
 
+static surg__rvalue fn_together(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                                size_t n) {
+  const surg__rvalue alone = fn_alone(m, v, a, n);
+  return alone.one.i ? alone : boolean(surg__read_together(v));
+}
+
 /* Integers proven by inference for a value that is not a constant. */
 static surg__rvalue proven(surg__match *m, const surg_value *v) {
   surg_elem e[SURG__RULE_LIST];
@@ -718,6 +724,8 @@ static const surg__rule_fn functions[] = {
     {"high", true, false, 0, 0, fn_high,
      "high(x): no element is above; infinity where nothing is known"},
     {"if", false, false, 3, 3, fn_if, "if(c, a, b)"},
+    {"together", true, false, 0, 0, fn_together,
+     "together(x): alone(x), or all its consumers are alike: the rule applies to each of them"},
     {"unlimited", false, false, 0, 0, fn_inf, "unlimited(): infinity"},
     {"int", false, false, 1, 1, fn_int, "int(f): of an integer, a boolean or an element type"},
     {"in_order", true, false, 1, 1, fn_in_order,
