@@ -8,8 +8,9 @@
  *
  * A guard undoes its pipeline if the model has more nodes afterwards; guard{size} also if its file
  * would grow. guard{saved} keeps its pipeline if the model has fewer nodes afterwards and its file is
- * no larger than at the start of the run; inside guard{size} it does nothing. allow{CLASS}(...) limits the exactness class of the rewrites in it, and is consent to
- * them if the run has no --allow.
+ * no larger than at the start of the run; inside guard{size} it does nothing. allow{CLASS}(...)
+ * limits the exactness class of the rewrites in it, and is consent to them if the run has no
+ * --allow.
  *
  * A preset is replaced by its pipeline. Blanks, line breaks and comments from '#' to the end of the
  * line are allowed between tokens. Bare words end at blanks and at , { } ( ) = + " ' and \; quoted

@@ -309,7 +309,7 @@ bool surg__match_has_kernels(const surg__match *m);
 
 /* Whether every consumer of the constant v is one of equal places: nodes of one operator, each after
  * a node of one operator with weights of its own; or is computed from constants alone. A rule that
- * rewrites one of these places then rewrites all, and v goes with the last. O(consumers). */
+ * rewrites one of them then rewrites all, and v goes with the last. O(consumers). */
 bool surg__read_together(const surg_value *v);
 /* Evaluates an expression. UNKNOWN if its value cannot be determined. */
 surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e);
