@@ -7,7 +7,7 @@
  *   word     = bare | "quoted" | 'quoted'
  *
  * A guard undoes its pipeline if the model has more nodes afterwards; guard{size} also if its file
- * would grow. guard{saved} keeps its pipeline if the model has fewer nodes afterwards and its file is
+ * would grow. guard{saved} keeps its pipeline if fewer nodes remain and the file is
  * no larger than at the start of the run; inside guard{size} it does nothing. allow{CLASS}(...)
  * limits the exactness class of the rewrites in it, and is consent to them if the run has no
  * --allow.
