@@ -307,7 +307,7 @@ bool surg__node_lacks_kernel(const surg_node *n, const surg_schema *s);
 /* Whether no matched node is known to lack a kernel. */
 bool surg__match_has_kernels(const surg__match *m);
 
-/* Whether every consumer of the constant v is one of equal places (nodes of one operator, each after
+/* Whether every consumer of the constant v is one of equal places (of one operator, each after
  * a node of one operator with weights of its own) or is computed from constants alone. A rule that
  * rewrites one of them then rewrites all, and v goes with the last. O(consumers). */
 bool surg__read_together(const surg_value *v);
