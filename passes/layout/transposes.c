@@ -135,7 +135,7 @@ static bool joins(region *r, const surg_node *n, surg_value *v, const tr_order *
   const bool exact = tr_no_broadcast(n);
   const surg_type *t = surg_value_type(v);
   tr_order other;
-  if (surg_value_settled(v)) return tr_constant_moves(v, order, exact);
+  if (surg_value_settled(tr_stem(v))) return tr_constant_moves(v, order, exact);
   surg_node *from = surg_value_producer(v, NULL);
   if (order_of(from, r->g, &other) && tr_same(&other, order))
     return put_seed(r, from, &other);
@@ -400,7 +400,7 @@ static surg_value *input_now(region *r, surg_node *made, surg_node *n, size_t i,
   region_value *in = v ? find(r, v) : NULL;
   if (in && in->lead && !in->now) in->now = lead_now(r, made, in);
   if (in) return in->seed ? surg_node_input(in->seed, 0) : in->now;
-  if (!v || tr_role_of(n, i) == TR_OTHER || !surg_value_settled(v)) return v;
+  if (!v || tr_role_of(n, i) == TR_OTHER || !surg_value_settled(tr_stem(v))) return v;
   return tr_constant(r->p, made, v, order);
 }
 

@@ -37,7 +37,9 @@ bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order 
  * n with its attributes and unpermuted inputs. */
 surg_status tr_rewrite(surg_node *n, surg_node *made, const tr_order *in);
 
-/* A permuted copy of the constant v, with order->n axes; v itself if permuting changes nothing.
+/* The constant that v is dequantized from, with one scale, for nothing but one consumer; else v. */
+const surg_value *tr_stem(const surg_value *v);
+/* A permuted copy of v, whose stem is constant, with order->n axes; v itself if permuting changes nothing.
  * NULL: failure. Call only if tr_constant_moves. */
 surg_value *tr_constant(surg_pass_ctx *p, surg_node *before, surg_value *v,
                         const tr_order *order);

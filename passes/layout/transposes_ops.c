@@ -263,8 +263,18 @@ surg_status tr_rewrite(surg_node *n, surg_node *made, const tr_order *in) {
 
 /* --- constants --- */
 
+const surg_value *tr_stem(const surg_value *v) {
+  const surg_node *n = surg_value_producer(v, NULL);
+  if (!n || surg_node_op(n) != SURG_OP_DequantizeLinear || surg_value_use_count(v, 2) != 1) return v;
+  const surg_value *x = surg_node_input(n, 0), *scale = surg_node_input(n, 1);
+  const surg_value *zero = surg_node_input_count(n) > 2 ? surg_node_input(n, 2) : NULL;
+  const bool one = surg_value_settled(scale) && tr_one_element(scale) &&
+                   (!zero || (surg_value_settled(zero) && tr_one_element(zero)));
+  return one && surg_value_settled(x) ? x : v;
+}
+
 bool tr_constant_moves(const surg_value *v, const tr_order *order, bool exact) {
-  const surg_tensor *t = surg_value_constant(v);
+  const surg_tensor *t = surg_value_constant(tr_stem(v));
   if (!t) return false;
   const size_t rank = surg_tensor_rank(t);
   const uint64_t count = surg_tensor_count(t), bytes = surg_tensor_bytes(t);
@@ -298,11 +308,10 @@ static void move_elements(const surg_tensor *t, const tr_order *order, const uin
   }
 }
 
-surg_value *tr_constant(surg_pass_ctx *p, surg_node *before, surg_value *v, const tr_order *order) {
+static surg_value *moved_constant(surg_pass_ctx *p, surg_node *before, const surg_tensor *t,
+                                  const tr_order *order) {
   int64_t dims[TR_RANK];
-  const surg_tensor *t = surg_value_constant(v);
   surg_graph *g = surg_node_graph(before);
-  if (surg_tensor_count(t) == 1 || tr_identity(order)) return v;
   const size_t bytes = (size_t)surg_tensor_bytes(t);
   uint8_t *from = surg_pass_alloc(p, bytes), *to = surg_pass_alloc(p, bytes);
   if (!from || !to || surg_tensor_read(t, 0, from, bytes)) return NULL;
@@ -310,4 +319,24 @@ surg_value *tr_constant(surg_pass_ctx *p, surg_node *before, surg_value *v, cons
   surg_tensor *made =
       surg_tensor_new(surg_graph_model(g), surg_tensor_dtype(t), dims, order->n, to, bytes);
   return made ? surg_graph_constant(g, before, NULL, made) : NULL;
+}
+
+/* A copy of n, a DequantizeLinear, that reads x. */
+static surg_value *dequantized(surg_node *before, const surg_node *n, surg_value *x) {
+  surg_node *made = surg_graph_add_node(surg_node_graph(before), before, surg_node_domain(n),
+                                        surg_node_op_type(n), 1);
+  surg_status s = made ? surg_node_set_input(made, 0, x) : SURG_ENOMEM;
+  for (size_t i = 1; i < surg_node_input_count(n) && !s; i++)
+    if (surg_node_input(n, i)) s = surg_node_set_input(made, i, surg_node_input(n, i));
+  for (size_t i = 0; i < surg_node_attr_count(n) && !s; i++)
+    s = surg_node_copy_attr(made, surg_node_attr_at(n, i));
+  return s ? NULL : surg_node_output(made, 0);
+}
+
+surg_value *tr_constant(surg_pass_ctx *p, surg_node *before, surg_value *v, const tr_order *order) {
+  const surg_value *stem = tr_stem(v);
+  const surg_tensor *t = surg_value_constant(stem);
+  if (surg_tensor_count(t) == 1 || tr_identity(order)) return v;
+  surg_value *moved = moved_constant(p, before, t, order);
+  return stem == v || !moved ? moved : dequantized(before, surg_value_producer(v, NULL), moved);
 }
