@@ -39,8 +39,8 @@ surg_status tr_rewrite(surg_node *n, surg_node *made, const tr_order *in);
 
 /* The constant that v is dequantized from, with one scale, for nothing but one consumer; else v. */
 const surg_value *tr_stem(const surg_value *v);
-/* A permuted copy of v, whose stem is constant, with order->n axes; v itself if permuting changes nothing.
- * NULL: failure. Call only if tr_constant_moves. */
+/* A permuted copy of v, whose stem is constant, with order->n axes; v itself if permuting changes
+ * nothing. NULL: failure. Call only if tr_constant_moves. */
 surg_value *tr_constant(surg_pass_ctx *p, surg_node *before, surg_value *v,
                         const tr_order *order);
 /* Whether tr_constant supports v. With `exact` its rank must be order->n, else at most that. */

@@ -265,7 +265,8 @@ surg_status tr_rewrite(surg_node *n, surg_node *made, const tr_order *in) {
 
 const surg_value *tr_stem(const surg_value *v) {
   const surg_node *n = surg_value_producer(v, NULL);
-  if (!n || surg_node_op(n) != SURG_OP_DequantizeLinear || surg_value_use_count(v, 2) != 1) return v;
+  const bool quantized = n && surg_node_op(n) == SURG_OP_DequantizeLinear;
+  if (!quantized || surg_value_use_count(v, 2) != 1) return v;
   const surg_value *x = surg_node_input(n, 0), *scale = surg_node_input(n, 1);
   const surg_value *zero = surg_node_input_count(n) > 2 ? surg_node_input(n, 2) : NULL;
   const bool one = surg_value_settled(scale) && tr_one_element(scale) &&
