@@ -115,6 +115,19 @@ static void put_shapes(surg__buf *b, const surg__tfact *f) {
     surg__buf_printf(b, "%s not a Constant node; ", f->initializers.items[i]);
   for (size_t i = 0; i < f->not_before.n; i++)
     surg__buf_printf(b, "not read by one %s alone; ", f->not_before.items[i]);
+  for (size_t i = 0; i < f->only_before.n; i++)
+    surg__buf_printf(b, "read by %s alone; ", f->only_before.items[i]);
+  for (size_t i = 0; i < f->not_after.n; i++)
+    surg__buf_printf(b, "does not read a %s; ", f->not_after.items[i]);
+  for (size_t i = 0; i < f->n_axes; i++) {
+    surg__buf_printf(b, "axes %s ", f->axes[i].name);
+    put_span(b, f->axes[i].low, f->axes[i].high);
+    surg__buf_puts(b, "; ");
+  }
+  for (size_t i = 0; i < f->producers.n; i++)
+    surg__buf_printf(b, "model of producer %s; ", f->producers.items[i]);
+  for (size_t i = 0; i < f->not_producers.n; i++)
+    surg__buf_printf(b, "model not of producer %s; ", f->not_producers.items[i]);
   for (size_t i = 0; i < f->stored.n; i++)
     surg__buf_printf(b, "%s not a vector computed from constants; ", f->stored.items[i]);
   for (size_t i = 0; i < f->layers.n; i++)

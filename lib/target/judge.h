@@ -59,6 +59,12 @@ bool surg__judge_shapes(surg__judge *j);
 /* Checks the limits of the fact that follow from the shapes an engine tracks itself
  * (judge_tracked.c). */
 bool surg__judge_tracked(surg__judge *j);
+/* Whether there is a form of a reader of this name (key `not_before`). */
+bool surg__judge_form(const char *how);
+/* Likewise: axes that are reduced or padded, and the producer of the model. */
+bool surg__judge_axes(surg__judge *j);
+/* The limit on axes of this name (key `axes` of a fact), as a number; -1: there is none. */
+int surg__judge_axis_limit(const char *name);
 /* Checks the limits of the fact on elements of attributes, Einsum equations, and subgraphs. */
 bool surg__judge_forms(surg__judge *j);
 typedef struct surg__import_kept {

@@ -332,26 +332,102 @@ static const surg_node *only_reader(const surg_node *n) {
   return found;
 }
 
-/* Checks that no operator alone reads the first output with which the importer makes one layer of
- * the node. */
-static bool fits_before(surg__judge *j) {
-  const surg_node *reader = j->f->not_before.n ? only_reader(j->n) : NULL;
-  for (size_t i = 0; reader && i < j->f->not_before.n; i++) {
-    const char *name = j->f->not_before.items[i], *domain = surg_node_domain(reader);
-    const size_t n = strlen(domain);
-    const bool same = n ? !strncmp(name, domain, n) && name[n] == '.' &&
-                              !strcmp(name + n + 1, surg_node_op_type(reader))
-                        : !strcmp(name, surg_node_op_type(reader));
-    if (!same) continue;
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, surg_node_output(j->n, 0),
-                       "the importer makes one layer of the node and the %s that reads it", name);
+/* Whether a constant of more than one element is repeated otherwise than along axis 1 of `to`. */
+static bool is_wide(const surg_tensor *c, const surg_value *to) {
+  const surg_type *t = shape_of(to);
+  const size_t rank = surg_tensor_rank(c);
+  const int64_t *dims = surg_tensor_dims(c);
+  for (size_t i = 0; i < rank; i++)
+    if (dims[i] != 1 && (!t || surg_type_rank(t) + i != rank + 1)) return true;
+  return false;
+}
+
+/* Whether three nodes Slice read the first output, as where attention splits its operands. */
+static bool is_in_thirds(const surg_node *n) {
+  const surg_value *v = surg_node_output(n, 0);
+  size_t slices = 0;
+  for (const surg_use *u = v ? v->uses : NULL; u && slices < 3; u = u->next)
+    slices += u->kind == SURG_USE_NODE && surg_node_op(u->user.node) == SURG_OP_Slice;
+  return slices == 3;
+}
+
+bool surg__judge_form(const char *how) {
+  static const char *const forms[] = {"const", "many", "flat", "wide", "thirds", "joined"};
+  for (size_t i = 0; i < SURG_COUNT(forms); i++)
+    if (!strcmp(how, forms[i])) return true;
+  return false;
+}
+
+/* Whether the reader is of the form that `how` names: "const", it has a constant operand; "many",
+ * one of more than one element; "flat", such a one and a result of at most three axes; "wide", such
+ * a one that is not repeated along axis 1 alone; "thirds", three nodes Slice read it; "joined", a
+ * Reshape alone does; "": any. */
+static bool is_merged(const surg__judge *j, const surg_node *reader, const char *how) {
+  if (!how[0]) return true;
+  if (!strcmp(how, "thirds")) return is_in_thirds(reader);
+  if (!strcmp(how, "joined")) {
+    const surg_node *next = only_reader(reader);
+    return next && surg_node_op(next) == SURG_OP_Reshape;
+  }
+  for (size_t i = 0; i < surg_node_input_count(reader); i++) {
+    const surg_value *v = surg_node_input(reader, i);
+    const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
+    if (!c || (strcmp(how, "const") != 0 && surg_tensor_count(c) == 1)) continue;
+    const surg_type *t = !strcmp(how, "flat") ? shape_of(surg_node_output(reader, 0)) : NULL;
+    if (t && surg_type_rank(t) > 3) continue;
+    if (strcmp(how, "wide") != 0 || is_wide(c, surg_node_output(reader, 0))) return true;
+  }
+  return false;
+}
+
+/* Checks that the first input does not come from an operator with which the importer makes one
+ * layer of the node. */
+static bool fits_after(surg__judge *j) {
+  const surg_value *v = j->f->not_after.n ? surg_node_input(j->n, 0) : NULL;
+  const surg_node *from = v ? surg_value_producer(v, NULL) : NULL;
+  for (size_t i = 0; from && i < j->f->not_after.n; i++) {
+    if (surg_node_domain(from)[0] || strcmp(surg_node_op_type(from), j->f->not_after.items[i]) != 0)
+      continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v,
+                       "the importer makes one layer of the node and the %s before it",
+                       j->f->not_after.items[i]);
     return false;
   }
   return true;
 }
 
+/* The operator of the list that alone reads the first output, in the form that the list names;
+ * NULL: none. */
+static const char *listed_reader(const surg__judge *j, const surg__tlist *list) {
+  const surg_node *reader = list->n ? only_reader(j->n) : NULL;
+  for (size_t i = 0; reader && i < list->n; i++) {
+    const char *name = list->items[i], *domain = surg_node_domain(reader);
+    const char *type = surg_node_op_type(reader);
+    const size_t n = strlen(domain);
+    if (n && (strncmp(name, domain, n) != 0 || name[n] != '.')) continue;
+    const char *at = name + (n ? n + 1 : 0);
+    if (strncmp(at, type, strlen(type)) != 0) continue;
+    const char *how = at + strlen(type);
+    if ((!how[0] || how[0] == '/') && is_merged(j, reader, how + (how[0] == '/'))) return type;
+  }
+  return NULL;
+}
+
+/* Checks that no operator alone reads the first output with which the importer makes one layer of
+ * the node, and that one does that makes up for what it computes otherwise. */
+static bool fits_before(surg__judge *j) {
+  const char *type = listed_reader(j, &j->f->not_before);
+  const bool lone = j->f->only_before.n && !listed_reader(j, &j->f->only_before);
+  if (!type && !lone) return true;
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, surg_node_output(j->n, 0),
+                     type ? "the importer makes one layer of the node and the %s that reads it"
+                          : "%s alone must read the result",
+                     type ? type : j->f->only_before.items[0]);
+  return false;
+}
+
 bool surg__judge_tracked(surg__judge *j) {
-  if (!fits_initializers(j) || !fits_before(j)) return false;
+  if (!fits_initializers(j) || !fits_before(j) || !fits_after(j)) return false;
   if (!fits_stored(j) || !fits_layers(j) || !fits_agreed(j)) return false;
   judge_inner(j);
   judge_settled(j);

@@ -8,8 +8,8 @@
 #include "base/dtype.h"
 #include "base/limits.h"
 #include "check/check.h"
+#include "target/judge.h"
 #include "target/names.h"
-#include "target/target.h"
 
 typedef struct reader {
   surg__target *t;
@@ -231,6 +231,8 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
                {"layers", SURG__N_INPUT, &f->layers},
                {"initializers", SURG__N_INPUT, &f->initializers},
                {"given", SURG__N_INPUT | SURG__N_OUTPUT, &f->given},
+               {"producers", 0, &f->producers},
+               {"not_producers", 0, &f->not_producers},
                {"no_attrs", SURG__N_ATTR, &f->no_attrs},
                {"written", SURG__N_ATTR, &f->written},
                {"unwritten", SURG__N_ATTR, &f->unwritten},
@@ -247,12 +249,13 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
                {"values", SURG__N_INPUT, &f->values, &f->n_values},
                {"known", SURG__N_INPUT, &f->known, &f->n_known},
                {"each", SURG__N_ATTR, &f->each, &f->n_each},
+               {"axes", 0, &f->axes, &f->n_axes}, /* what judge_axes.c counts */
                {"counts", SURG__N_ATTR, &f->counts, &f->n_counts}};
   *mine = true;
   for (size_t i = 0; i < SURG_COUNT(lists); i++) {
     if (strcmp(lists[i].key, key) != 0) continue;
     if (!read_list(r, j, where, lists[i].to)) return false;
-    for (size_t k = 0; k < lists[i].to->n; k++)
+    for (size_t k = 0; k < lists[i].to->n && lists[i].kinds; k++)
       if (!check_part(r, where, lists[i].kinds, lists[i].to->items[k])) return false;
     return true;
   }
@@ -260,7 +263,9 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
     if (strcmp(spans[i].key, key) != 0) continue;
     if (!read_spans(r, j, where, spans[i].to, spans[i].n)) return false;
     for (size_t k = 0; k < *spans[i].n; k++)
-      if (!check_part(r, where, spans[i].kinds, (*spans[i].to)[k].name)) return false;
+      if (spans[i].kinds ? !check_part(r, where, spans[i].kinds, (*spans[i].to)[k].name)
+                         : surg__judge_axis_limit((*spans[i].to)[k].name) < 0)
+        return fail(r, where, "must limit what a part of the node has, or what its axes are");
     return true;
   }
   *mine = false;
@@ -291,14 +296,19 @@ static bool read_branches(reader *r, const json_t *j, const char *where, surg__t
   return f->branch_ranks || f->branch_spread || fail(r, where, "must be \"rank\" or \"broadcast\"");
 }
 
-/* Reads a list of operators of the tables, or of those that the target names as its own. */
+/* Reads a list of operators of the tables, or of those that the target names as its own; a form
+ * of it may follow, such as "/const". */
 static bool read_operators(reader *r, const json_t *j, const char *where, surg__tlist *to) {
   char why[200];
   int op;
   if (!read_list(r, j, where, to)) return false;
-  for (size_t i = 0; i < to->n; i++)
-    if (!surg__target_knows(r->t, to->items[i], &op, why, sizeof why))
-      return fail(r, where, why);
+  for (size_t i = 0; i < to->n; i++) {
+    char name[256];
+    const char *how = strchr(to->items[i], '/');
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(to->items[i], "/"), to->items[i]);
+    if (how && !surg__judge_form(how + 1)) return fail(r, where, "no operator has such a form");
+    if (!surg__target_knows(r->t, name, &op, why, sizeof why)) return fail(r, where, why);
+  }
   return true;
 }
 
@@ -316,6 +326,8 @@ static bool read_part(reader *r, const char *key, const json_t *j, const char *w
   if (!strcmp(key, "dims")) return read_dims(r, j, where, f);
   if (!strcmp(key, "branches")) return read_branches(r, j, where, f);
   if (!strcmp(key, "not_before")) return read_operators(r, j, where, &f->not_before);
+  if (!strcmp(key, "only_before")) return read_operators(r, j, where, &f->only_before);
+  if (!strcmp(key, "not_after")) return read_operators(r, j, where, &f->not_after);
   if (!strcmp(key, "says")) return (f->says = text_of(r, j, where)) != NULL;
   if (!strcmp(key, "source")) return (f->source = text_of(r, j, where)) != NULL;
   if (!strcmp(key, "batch")) {

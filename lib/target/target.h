@@ -91,18 +91,24 @@ typedef struct surg__tfact {
   const surg__tspan *counts; /* numbers of elements of attributes */
   const surg__tspan *each;   /* ranges of elements of attributes */
   const surg__tspan *dims;   /* "X.1": size of axis 1 of X; negative axes count from the end */
+  const surg__tspan *axes;   /* "reduced": number of axes after the first that a reduction lists,
+                              * "kept": that it leaves; "padded": axes with pads, none negative */
   const surg__type_facts *types, *not_types;
   const surg__tattr *attrs;
   const surg__tspreads *spreads;
   size_t n_versions, n_ranks, n_values, n_sizes, n_types, n_attrs, n_spreads;
-  size_t n_known, n_each, n_dims, n_not_types, n_opsets, n_counts;
+  size_t n_known, n_each, n_dims, n_not_types, n_opsets, n_counts, n_axes;
   surg__tlist constants, absent, no_attrs;
   surg__tlist variable, given; /* inputs that must not be constant; inputs that are required */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
   surg__tlist stored;          /* inputs that must not be vectors computed from constants */
   surg__tlist layers;          /* inputs (*: all) whose constants become layers of their names */
   surg__tlist initializers;    /* inputs that must not be the output of a Constant node */
-  surg__tlist not_before;      /* operators that must not be the only reader of the first output */
+  surg__tlist not_before;      /* operators that must not be the only reader of the first output;
+                                * Mul/const: with a constant operand, Mul/wide: a large one */
+  surg__tlist only_before; /* operators of which one must be the only reader of it */
+  surg__tlist not_after; /* operators that must not produce the first input */
+  surg__tlist producers, not_producers; /* producer_name of the model, or none of these */
   surg__tlist row;             /* constant inputs whose elements must be consecutive integers */
   surg__tlist iota;            /* attributes whose elements must be 0, 1, 2, ... */
   surg__tlist halves;          /* attributes whose two halves must be equal */

@@ -47,7 +47,29 @@ static surg_status own_constants(surg__builder *b) {
   return b->status;
 }
 
+/* The node, and an Identity between its first output and the readers. */
+static surg_status apart(surg__builder *b) {
+  const surg_node *n = surg__b_matched(b);
+  const size_t count = surg_node_input_count(n);
+  const surg_use *u = surg_value_first_use(surg_node_output(n, 0));
+  surg_value **in = surg__arena_array(b->m->arena, count + 1, sizeof *in);
+  bool joined = false;
+  if (!in) return SURG_ENOMEM;
+  for (; u && !joined; u = surg_use_next(u))
+    joined = surg_use_get_kind(u) == SURG_USE_NODE &&
+             surg_node_op(surg_use_node(u)) != SURG_OP_Identity;
+  if (surg__b_bad(b, !joined, "only Identity reads it") ||
+      surg__b_bad(b, surg_node_output_count(n) != 1, "it has several outputs"))
+    return SURG_EUNSUPPORTED;
+  for (size_t i = 0; i < count; i++) in[i] = surg_node_input(n, i);
+  surg_value *y = surg__b_node(b, surg_node_op_type(n), in, count);
+  surg__b_copy_attrs(b, y, n, NULL);
+  surg__b_result(b, "y", surg__b_unary(b, "Identity", y));
+  return b->status;
+}
+
 static const surg__native natives[] = {
+    {"apart", apart, "the node, and an Identity before what reads it"},
     {"own_constants", own_constants, "the same node, which alone reads its constants"},
     {"initializer", constant_to_initializer, "the constant y as an initializer"},
     {NULL, NULL, NULL},

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Checks a node against limits on the axes that it reduces or pads, and on the program that wrote
+ * the model. */
+#include <string.h>
+
+#include "base/counted.h"
+#include "ir/ir.h"
+#include "schema/schema.h"
+#include "target/judge.h"
+
+#define AXES_MOST 64 /* axes of a node that are read, at most */
+
+/* Reads integers that are an attribute, or since a later version a constant input. Returns their
+ * number; 0: neither is given; -1: unknown. */
+static int64_t read_list(const surg__judge *j, const char *attr, const char *input,
+                         int64_t out[AXES_MOST]) {
+  const surg_attr *a = surg_node_attr(j->n, attr);
+  const surg_value *v = surg__judge_formal(j, input, false);
+  size_t n = 0;
+  if (!a && !v) return 0;
+  if (!a) {
+    const surg_tensor *t = surg__judge_elements(j, v);
+    return t ? surg__read_ints(t, out, AXES_MOST) : -1;
+  }
+  if (surg_attr_ref(a) || surg_attr_get_kind(a) != SURG_ATTR_INTS) return -1;
+  const int64_t *list = surg_attr_ints(a, &n);
+  if (n > AXES_MOST || (n && !list)) return -1;
+  if (n) memcpy(out, list, n * sizeof *list);
+  return (int64_t)n;
+}
+
+/* The rank of the first input; -1: unknown. */
+static int64_t rank_of(const surg__judge *j) {
+  const surg_value *v = surg_node_input(j->n, 0);
+  const surg_type *t = v ? surg_value_type(v) : NULL;
+  const bool known = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t);
+  return known ? (int64_t)surg_type_rank(t) : -1;
+}
+
+static bool out_of(surg__judge *j, const surg__tspan *want, int64_t have, const char *what) {
+  if (have >= want->low && have <= want->high) return false;
+  return surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, NULL,
+                            "it %s %lld ax%ss; the %s is %lld", what, (long long)have,
+                            have == 1 ? "i" : "e", have > want->high ? "most" : "least",
+                            (long long)(have > want->high ? want->high : want->low));
+}
+
+enum { REDUCED, KEPT, PADDED };
+
+int surg__judge_axis_limit(const char *name) {
+  static const char *const names[] = {[REDUCED] = "reduced", [KEPT] = "kept", [PADDED] = "padded"};
+  for (size_t i = 0; i < SURG_COUNT(names); i++)
+    if (!strcmp(names[i], name)) return (int)i;
+  return -1;
+}
+
+/* Checks how many axes a reduction lists, without the first, or how many it leaves. */
+static bool fits_reduced(surg__judge *j, const surg__tspan *want, int kind) {
+  const int64_t rank = rank_of(j);
+  int64_t axes[AXES_MOST];
+  const int64_t n = read_list(j, "axes", "axes", axes);
+  if (rank < 0 || n < 0) {
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, NULL, "which axes it reduces is not known");
+    return true;
+  }
+  bool first = false;
+  for (int64_t i = 0; i < n; i++) first |= axes[i] == 0 || axes[i] == -rank;
+  if (!n) return true;
+  return kind == KEPT ? !out_of(j, want, rank - n, "keeps")
+                      : !out_of(j, want, n - first, "reduces, without the first,");
+}
+
+/* Checks that no pad is negative, and that only these axes are padded. */
+static bool fits_padded(surg__judge *j, const surg__tspan *want) {
+  int64_t pads[AXES_MOST];
+  const bool axes = surg__judge_formal(j, "axes", false) != NULL;
+  const int64_t n = axes ? -1 : read_list(j, "pads", "pads", pads);
+  if (n < 0 || n % 2) {
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, NULL, "which axes it pads is not known");
+    return true;
+  }
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t axis = i % (n / 2);
+    if (pads[i] == 0 || (pads[i] > 0 && axis >= want->low && axis <= want->high)) continue;
+    return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, NULL,
+                               pads[i] < 0 ? "it pads axis %lld by a negative number"
+                                           : "it pads axis %lld, which is not supported",
+                               (long long)axis);
+  }
+  return true;
+}
+
+static bool fits_axes(surg__judge *j) {
+  for (size_t i = 0; i < j->f->n_axes; i++) {
+    const surg__tspan *want = &j->f->axes[i];
+    const int kind = surg__judge_axis_limit(want->name);
+    if (!(kind == PADDED ? fits_padded(j, want) : fits_reduced(j, want, kind))) return false;
+  }
+  return true;
+}
+
+static bool lists(const surg__tlist *l, const char *name) {
+  for (size_t i = 0; i < l->n; i++)
+    if (!strcmp(l->items[i], name)) return true;
+  return false;
+}
+
+/* Checks the producer_name of the model, by which importers guess what an exporter meant. */
+static bool fits_producer(surg__judge *j) {
+  if (!j->f->producers.n && !j->f->not_producers.n) return true;
+  const char *text = surg_model_text(surg_graph_model(surg_node_graph(j->n)), SURG_MODEL_PRODUCER);
+  const char *name = text ? text : "";
+  if (!lists(&j->f->not_producers, name) && (!j->f->producers.n || lists(&j->f->producers, name)))
+    return true;
+  return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                             "the importer reads it otherwise in a model of %s%s%s",
+                             name[0] ? "producer_name \"" : "no producer_name",
+                             name, name[0] ? "\"" : "");
+}
+
+bool surg__judge_axes(surg__judge *j) {
+  return fits_producer(j) && fits_axes(j);
+}
