@@ -26,8 +26,8 @@ static const char help[] =
     "  --test-memory N     memory limit for one run of CMD\n"
     "  --timeout S         stop after S seconds, as Ctrl-C does at once: OUT is the\n"
     "                      smallest model so far\n"
-    "  --shrink            also replace weights by inputs, make sizes of inputs 1, and\n"
-    "                      convert to the oldest opset (from 7 on)\n"
+    "  --shrink            also replace weights by inputs, make sizes of inputs 1,\n"
+    "                      and convert to the oldest opset (from 7 on)\n"
     "  --strip             replace weights of OUT by digests (`onnxsurg restore`)\n" CLI_SIZE_HELP
     "  --json              report as JSON on standard output\n"
     "\n"
