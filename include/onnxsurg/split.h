@@ -71,8 +71,11 @@ typedef struct surg_manifest surg_manifest;
  * the order of the run; `parts` are the models. Free with surg_context_free_bytes. */
 SURG_EXPORT surg_status surg_manifest_text(surg_model *whole, surg_model *const *parts,
                                            const char *const *files, size_t n, char **text);
-/* Whether a file is a manifest, by its first bytes. */
+/* Whether a file is a manifest, by its first bytes. False, too: it cannot be read. */
 SURG_EXPORT bool surg_manifest_is(const char *path);
+/* The same in *is, for a caller that reads the file next: false if there is none, or if it is a
+ * pipe, of which nothing is read. SURG_EIO, reported: it cannot be read. */
+SURG_EXPORT surg_status surg_manifest_detect(surg_context *ctx, const char *path, bool *is);
 /* Reads a manifest and loads its parts with `options` (may be NULL), as surg_model_load. Reported:
  * SURG_EINVALID: it is no manifest, or a part does not have the inputs and outputs that it lists;
  * statuses of surg_model_load. Paths that leave the folder of the manifest are invalid. Free *out

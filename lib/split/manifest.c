@@ -5,6 +5,7 @@
  *   {"onnxsurg_split": 1, "inputs": ["x"], "outputs": ["y"],
  *    "parts": [{"model": "a.onnx", "inputs": ["x"], "outputs": ["t"]}, ...],
  *    "values": [{"value": "t", "from": 0, "to": [1]}, ...]} */
+#include <errno.h>
 #include <onnxsurg/order.h>
 #include <stdlib.h>
 
@@ -104,15 +105,34 @@ surg_status surg_manifest_text(surg_model *whole, surg_model *const *parts,
 
 /* --- reading --- */
 
-bool surg_manifest_is(const char *path) {
+/* Returns an error of the system, or 0. What is no file is no manifest: a pipe can be read once. */
+static int look(const char *path, bool *is) {
   char head[HEAD + 1];
   size_t n = 0;
-  int fd;
-  if (!path || surg__os_open_read(-1, path, &fd) != 0) return false;
-  const int e = surg__os_read(fd, head, HEAD, &n);
+  surg__stat st;
+  int fd, why = surg__os_stat(path, &st);
+  *is = false;
+  if (why || !st.regular) return why == ENOENT ? 0 : why;
+  why = surg__os_open_read(-1, path, &fd);
+  if (why) return why;
+  why = surg__os_read(fd, head, HEAD, &n);
   surg__os_close(fd);
-  head[e ? 0 : n] = 0;
-  return head[strspn(head, " \t\r\n")] == '{' && strstr(head, "\"" KEY "\"");
+  if (why) return why;
+  head[n] = 0;
+  *is = head[strspn(head, " \t\r\n")] == '{' && strstr(head, "\"" KEY "\"");
+  return 0;
+}
+
+bool surg_manifest_is(const char *path) {
+  bool is;
+  return path && look(path, &is) == 0 && is;
+}
+
+surg_status surg_manifest_detect(surg_context *ctx, const char *path, bool *is) {
+  if (!ctx || !path || !is) return SURG_EUSAGE;
+  const int why = look(path, is);
+  if (!why) return SURG_OK;
+  return surg__error(ctx, SURG_EIO, path, "cannot read: %s", strerror(why));
 }
 
 static surg_status invalid(const surg_manifest *x, const char *what) {

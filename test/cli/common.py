@@ -48,7 +48,8 @@ class Case(unittest.TestCase):
         return pathlib.Path(name).read_bytes()
 
     def run_tool(self, *args, **more):
-        more.setdefault('stdin', subprocess.DEVNULL)
+        if 'input' not in more:
+            more.setdefault('stdin', subprocess.DEVNULL)
         return subprocess.run([TOOL, *args], capture_output=True, timeout=60, **more)
 
     def ok(self, *args, **more):

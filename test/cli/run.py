@@ -31,6 +31,15 @@ class Run(Case):
         self.write('x.npy', data)
         return self.ok('run', '--input', 'x=x.npy', 'turn.onnxtxt').decode()
 
+    def test_pipe(self):
+        """A pipe is read once: it is not asked first whether it lists parts of a model."""
+        self.ok('--quiet', '--pass', '', 'turn.onnxtxt', 'turn.onnx')
+        with open('turn.onnx', 'rb') as f:
+            model = f.read()
+        for name in ('-', '/dev/stdin'):
+            out = self.ok('run', '--dim', 'N=1', '--fill', 'ones', name, input=model)
+            self.assertEqual(out, b'y: float[2, 1] {1, 1}\n')
+
     def test_npy(self):
         values = [float(i) for i in range(6)]
         expected = 'y: float[2, 3] {0, 2, 4, 1, 3, 5}\n'

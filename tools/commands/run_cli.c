@@ -155,8 +155,10 @@ int cli_engine_open(const cli_run *r, const cli_common *c, surg_context *ctx, si
 surg_status cli_load_parts(surg_context *ctx, const cli_common *common, const char *path,
                            surg_manifest **parts, surg_model **m) {
   *parts = NULL;
-  if (!surg_manifest_is(path)) return cli_load_whole(ctx, common, path, m);
-  const surg_status s = surg_manifest_load(ctx, path, &common->load, parts);
+  bool is;
+  surg_status s = surg_manifest_detect(ctx, path, &is);
+  if (s == SURG_OK && !is) return cli_load_whole(ctx, common, path, m);
+  if (s == SURG_OK) s = surg_manifest_load(ctx, path, &common->load, parts);
   return s == SURG_OK ? surg_manifest_merge(*parts, m) : s;
 }
 

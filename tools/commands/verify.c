@@ -207,8 +207,10 @@ static int compare(job *j) {
 }
 
 static surg_status load(job *j, surg_context *ctx, const char *path, size_t i) {
-  if (!surg_manifest_is(path)) return surg_model_load(ctx, path, &j->common.load, &j->m[i]);
-  const surg_status s = surg_manifest_load(ctx, path, &j->common.load, &j->parts[i]);
+  bool is;
+  surg_status s = surg_manifest_detect(ctx, path, &is);
+  if (s == SURG_OK && !is) return surg_model_load(ctx, path, &j->common.load, &j->m[i]);
+  if (s == SURG_OK) s = surg_manifest_load(ctx, path, &j->common.load, &j->parts[i]);
   return s == SURG_OK ? surg_manifest_merge(j->parts[i], &j->m[i]) : s;
 }
 
