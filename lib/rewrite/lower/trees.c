@@ -304,6 +304,21 @@ static void put_many(growing *g, const surg__classes *c, val y, surg__post post)
   surg__lower_result(b, "s", y);
 }
 
+/* Whether no weight is below 0 and every leaf has one above 0. A class without a score then counts
+ * as 0 in the scores, and is never that of the largest. */
+static bool all_positive(const surg__forest *f) {
+  for (uint32_t i = 0; i < f->n; i++) {
+    bool some = !f->nodes[i].leaf;
+    for (uint32_t t = 0; t < f->targets; t++) {
+      const double w = f->weights[(size_t)i * f->targets + t];
+      if (f->nodes[i].leaf && !(w >= 0)) return false;
+      some |= w > 0;
+    }
+    if (!some) return false;
+  }
+  return true;
+}
+
 /* l, s = TreeEnsembleClassifier (x) */
 static surg_status tree_classes(surg__builder *b) {
   growing g;
@@ -318,6 +333,7 @@ static surg_status tree_classes(surg__builder *b) {
   const surg__post post = c.n == 1 ? SURG__POST_NONE : surg__post_of(b);
   bool all = true;
   for (size_t i = 0; i < c.n; i++) all &= f.always[i] || i < n_base;
+  all |= !n_base && all_positive(&f);
   if (b->status || !can_sum(b, &f) ||
       (c.n == 2 ? !two_known(b, &f, &c, n_base, post)
                 : surg__b_bad(b, !all, "some class has no score in some leaves")) ||
