@@ -473,7 +473,7 @@ def negative_sign(i):
 
 
 # Functions about a value: m is the match, x its name. One that raises is unknown. `alone`,
-# `together` and `normalized` decide whether a rewrite pays, not whether it is right.
+# `together`, `activated` and `normalized` decide whether a rewrite pays, not whether it is right.
 ABOUT = {
     'dtype': lambda m, x: DType(m.fact(m.of(x)).dtype) if m.fact(m.of(x)).dtype else None,
     'shape': lambda m, x: list(m.dims(x)), 'rank': lambda m, x: len(m.dims(x)),
@@ -490,6 +490,7 @@ ABOUT = {
     'no_minus_zero': lambda m, x: not any(i == 0 and negative_sign(i) for i in m.elems(x)),
     'peak': lambda m, x: m.extent(x, max), 'tiniest': lambda m, x: m.extent(x, min),
     'alone': lambda m, x: True, 'together': lambda m, x: True, 'normalized': lambda m, x: False,
+    'activated': lambda m, x: False,
     'uses': lambda m, x: len(m.s.uses.get(m.of(x), ())),
     'in_order': lambda m, x, p: m.in_order(x, m.eval(p)),
     'low': lambda m, x: float(m.range(x)['low']), 'high': lambda m, x: float(m.range(x)['high']),

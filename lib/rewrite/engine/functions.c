@@ -260,6 +260,12 @@ static surg__rvalue fn_normalized(surg__match *m, const surg_value *v, const sur
                  (n && (by_root(surg_node_input(n, 0)) || by_root(surg_node_input(n, 1)))));
 }
 
+static surg__rvalue fn_activated(surg__match *m, const surg_value *v, const surg__rvalue *a,
+                                 size_t n) {
+  (void)m, (void)a, (void)n;
+  return boolean(surg__ends_activation(v));
+}
+
 /* positive(x): whether no element has its sign bit set; -0.0 is not positive. */
 static surg__rvalue fn_positive(surg__match *m, const surg_value *v, const surg__rvalue *a,
                                 size_t n) {
@@ -706,6 +712,7 @@ static surg__rvalue fn_fill(surg__match *m, const surg_value *v, const surg__rva
 }
 
 static const surg__rule_fn functions[] = {
+    {"activated", true, false, 0, 0, fn_activated, "activated(x): x is a Gelu but for a factor"},
     {"alone", true, false, 0, 0, fn_alone,
      "alone(x): nothing else reads it, or max-growth allows to keep it, too"},
     {"absent", true, true, 0, 0, fn_absent, "absent(x): the optional x is not there"},

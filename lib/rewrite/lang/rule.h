@@ -311,6 +311,8 @@ bool surg__match_has_kernels(const surg__match *m);
  * a node of one operator with weights of its own) or is computed from constants alone. A rule that
  * rewrites one of them then rewrites all, and v goes with the last. O(consumers). */
 bool surg__read_together(const surg_value *v);
+/* Whether v is x * (erf (...) + 1): the factor after it is the last part of a Gelu. */
+bool surg__ends_activation(const surg_value *v);
 /* Evaluates an expression. UNKNOWN if its value cannot be determined. */
 surg__rvalue surg__reval(surg__match *m, const surg__rexpr *e);
 bool surg__rtrue(surg__match *m, const surg__rexpr *e); /* NULL: true */

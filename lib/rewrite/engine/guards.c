@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Constants that many equal places of a model share, such as the statistics of normalizations that
- * were never trained. Each place may be rewritten, because all others will be, too. */
+/* Functions of guards that look at the nodes around a value: whether a rewrite pays. */
 #include "rewrite/lang/rule.h"
 
 enum {
   READERS = 4000, /* more are not looked at: each match asks again */
   DEPTH = 6       /* of nodes that compute constants, as an emission makes them */
 };
+
+/* --- constants that many equal places of a model share --- */
 
 static bool computed(const surg_node *n, int depth);
 
@@ -51,4 +52,21 @@ bool surg__read_together(const surg_value *v) {
       return false;
   }
   return true;
+}
+
+/* --- forms that runtimes recognize --- */
+
+static const surg_node *made_by(const surg_value *v, int op) {
+  const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
+  return n && surg_node_op(n) == op ? n : NULL;
+}
+
+bool surg__ends_activation(const surg_value *v) {
+  const surg_node *n = made_by(v, SURG_OP_Mul);
+  for (size_t i = 0; n && i < 2; i++) {
+    const surg_node *sum = made_by(surg_node_input(n, i), SURG_OP_Add);
+    for (size_t k = 0; sum && k < 2; k++)
+      if (made_by(surg_node_input(sum, k), SURG_OP_Erf)) return true;
+  }
+  return false;
 }
