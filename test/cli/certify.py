@@ -240,6 +240,18 @@ class Certify(Case):
         self.write('t.jsonl', body + json.dumps(lines[-1]).encode() + b'\n')
         self.write('t.onnx', output)
 
+    def test_sizes_of_files(self):
+        """Another size of a file than the stated one is refused, also where its digest is right."""
+        self.certify(pooled())
+        lines = [json.loads(l) for l in self.read('c.jsonl').splitlines()]
+        for which, line in (('input', 0), ('output', -1)):
+            told = json.loads(json.dumps(lines))
+            told[line][which]['bytes'] += 1
+            body = b''.join(json.dumps(j).encode() + b'\n' for j in told[:-1])
+            told[-1]['above'] = hashlib.sha256(body).hexdigest()
+            self.write('t.jsonl', body + json.dumps(told[-1]).encode() + b'\n')
+            self.assertIn(which + ' file', self.verdict('t.jsonl') or '')
+
     def test_tampered(self):
         self.certify(pooled())
         self.assertIsNone(self.verdict())

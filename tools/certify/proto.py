@@ -345,7 +345,7 @@ class Model:
         with open(path, 'rb') as f:
             data = f.read()
         self.path, self.size = path, len(data)
-        self.sha256 = hashlib.sha256(data).hexdigest()
+        self.stated = {'sha256': hashlib.sha256(data).hexdigest(), 'bytes': len(data)}
         folder = os.path.dirname(os.path.abspath(path))
         self.ir, self.imports, self.functions, self.graph = 0, {}, [], None
         for n, _, v in fields(memoryview(data)):
