@@ -345,7 +345,7 @@ static surg_status kernel_inputs(surg__machine *m, const surg_node *n, surg__arr
     for (size_t i = 0; i < count && s == SURG_OK; ++i) {
       const surg_value *v = surg_node_input(n, i);
       const surg__array *a = v ? surg__m_peek(m, v, &s) : NULL;
-      if (pass == 0 && a && a->stream && !surg__streams(n, i, a->dtype))
+      if (pass == 0 && a && a->stream && !surg__streams(n, i, a))
         (void)surg__m_get(m, v, &s);
       else if (pass == 1)
         in[i] = a ? *a : (surg__array){.dtype = SURG_UNDEFINED};

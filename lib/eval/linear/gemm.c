@@ -231,6 +231,13 @@ surg__kstatus surg__gemm_window(surg_kctx *k, const surg__array *a, surg__gemm_m
   struct surg__gemm_window *w = surg__k_scratch(k, 1, sizeof *w);
   if (!w) return SURG__K_NOMEM;
   *w = (struct surg__gemm_window){.k = k, .a = a};
+  if (a->stream->turned) { /* read the matrix that it is turned from: its rows are adjacent */
+    w->a = &a->stream->from[0];
+    if (a->dims[0] != 1 && a->dims[1] != 1) {
+      m->line = m->line == 1 ? (uint64_t)a->dims[0] : 1;
+      m->depth = m->depth == 1 ? (uint64_t)a->dims[0] : 1;
+    }
+  }
   w->elements = surg__k_scratch(k, BLOCK * BLOCK, surg__dtype_unpacked(a->dtype));
   m->window = w;
   *stage = stage_matrix;

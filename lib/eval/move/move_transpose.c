@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels that are a single strided copy: Transpose, DepthToSpace, SpaceToDepth, Expand, Tile,
  * Slice. */
+#include "eval/core/stream.h"
 #include "eval/move/move.h"
 
 /* Creates output 0 with the given dimensions from a view that starts at element `offset` of
@@ -52,6 +53,7 @@ surg__kstatus surg__k_transpose(surg_kctx *k) {
     order[i] = (uint32_t)p;
     dims[i] = a->dims[p];
   }
+  if (a->stream) return surg__k_turned(k);
   return permuted(k, a->dims, order, a->rank, dims, a->rank);
 }
 
