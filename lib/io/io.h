@@ -26,6 +26,8 @@ surg_status surg__source_need(surg__source *s, uint64_t off, uint64_t n);
  * (PyTorch), gzip, ORT flatbuffer, other text, empty. Returns a message that names the format
  * and what to do; NULL: the file may be a model. */
 const char *surg__sniff(const uint8_t *p, uint64_t n);
+/* Whether these first bytes begin ONNX text: `<` after blanks and comments. */
+bool surg__begins_text(const uint8_t *p, uint64_t n);
 
 /* --- loading for `check` (load.c) --- surg_model_load with the policy SURG_LOAD_CHECK, from a
  * path or from n bytes (then `path` is their name in messages), that also returns the model. The

@@ -39,14 +39,25 @@ static bool printable(uint8_t c) {
   return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Whether the file is text other than ONNX text (which starts with `<`): the beginning is
- * printable, and the first byte is not the tag of a ModelProto field (the printable ones are " (
- * 2 : B r). */
+bool surg__begins_text(const uint8_t *p, uint64_t n) {
+  bool comment = false;
+  for (uint64_t i = 0; i < n; i++) {
+    if (comment) {
+      comment = p[i] != '\n';
+    } else if (p[i] == '#') {
+      comment = true;
+    } else if (!memchr(" \t\r\n", p[i], 4)) {
+      return p[i] == '<';
+    }
+  }
+  return false;
+}
+
+/* Whether the file is text other than ONNX text: the beginning is printable, and the first byte is
+ * not the tag of a ModelProto field (the printable ones are " ( 2 : B r). */
 static bool is_text(const uint8_t *p, uint64_t n) {
   if (memchr("\"(2:Br", p[0], 6)) return false;
-  uint64_t blanks = 0;
-  while (blanks < n && memchr(" \t\r\n", p[blanks], 4)) blanks++;
-  if (blanks < n && p[blanks] == '<') return false;
+  if (surg__begins_text(p, n)) return false;
   for (uint64_t i = 0; i < n && i < 64; i++)
     if (!printable(p[i])) return false;
   return true;

@@ -11,7 +11,7 @@ import time
 import unittest
 
 import common
-from common import Case, w
+from common import EXAMPLE, Case, w
 
 
 class Outputs(Case):
@@ -64,6 +64,9 @@ class Outputs(Case):
         self.assertEqual(self.ok('-', '-', stdin=None, input=data), self.want)
         self.assertEqual(self.ok('in.onnx', '-o', '-'), self.want)
         self.assertEqual(self.ok('cat', '-', stdin=None, input=data), self.ok('cat', 'in.onnx'))
+        text = EXAMPLE.read_bytes()  # begins with a comment
+        self.assertTrue(text.startswith(b'#'))
+        self.assertEqual(self.ok('cat', '-', stdin=None, input=text), self.ok('cat', str(EXAMPLE)))
         self.bad(1, r'^standard input: error: the file is empty', '-', 'out')
 
     def test_fifo(self):

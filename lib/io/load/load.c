@@ -94,15 +94,9 @@ static surg_status build(surg__source *src, const surg_load_options *options, lo
   return status;
 }
 
-/* Whether the first non-blank byte starts ONNX text. */
 static bool looks_like_text(surg__source *s) {
-  uint64_t n = s->size < 4096 ? s->size : 4096;
-  if (surg__source_need(s, 0, n) != SURG_OK) return false;
-  for (uint64_t i = 0; i < n; i++) {
-    uint8_t c = s->base[i];
-    if (c != ' ' && c != '\t' && c != '\r' && c != '\n') return c == '<';
-  }
-  return false;
+  const uint64_t n = s->size < 4096 ? s->size : 4096;
+  return surg__source_need(s, 0, n) == SURG_OK && surg__begins_text(s->base, n);
 }
 
 static bool has_suffix(const char *s, const char *suffix) {
