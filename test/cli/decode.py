@@ -399,5 +399,94 @@ class Decode(Case):
         self.decode('window', MODELS['trilu'], 4, ['--window'], steps=(3, 1, 2, 1, 1, 3), window=True)
 
 
+# ---- a prompt, then tokens -------------------------------------------------------------------------
+
+PLAIN = b'''<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,1,S,2] x, float[1,1,P,2] past_k, float[1,1,P,2] past_v)
+   => (float[1,1,S,2] y, float[1,1,T,2] present_k, float[1,1,T,2] present_v)
+   <float[2,2] wq = {1,2,3,-4}, float[2,2] wk = {0.5,1,-1,0.25}, float[2,2] wv = {2,1,0,3}> {
+  q = MatMul (x, wq)
+  k = MatMul (x, wk)
+  v = MatMul (x, wv)
+  present_k = Concat <axis = 2> (past_k, k)
+  present_v = Concat <axis = 2> (past_v, v)
+  t = Transpose <perm = [0, 1, 3, 2]> (present_k)
+  s = MatMul (q, t)
+  w = Softmax <axis = -1> (s)
+  y = MatMul (w, present_v)
+}
+'''
+STACKED = b'''<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,1,S,2] x, float[2,1,1,P,2] past) => (float[1,1,S,2] y, float[2,1,1,T,2] present)
+   <float[2,2] wq = {1,2,3,-4}, float[2,2] wk = {0.5,1,-1,0.25}, float[2,2] wv = {2,1,0,3}, int64[1] front = {0},
+    int64 one = {1}> {
+  q = MatMul (x, wq)
+  k = MatMul (x, wk)
+  v = MatMul (x, wv)
+  parts_k, parts_v = Split <axis = 0> (past)
+  old_k = Squeeze (parts_k, front)
+  old_v = Squeeze (parts_v, front)
+  new_k = Concat <axis = 2> (old_k, k)
+  new_v = Concat <axis = 2> (old_v, v)
+  t = Transpose <perm = [0, 1, 3, 2]> (new_k)
+  s = MatMul (q, t)
+  w = Softmax <axis = -1> (s)
+  y = MatMul (w, new_v)
+  ku = Unsqueeze (new_k, front)
+  vu = Unsqueeze (new_v, front)
+  present = Concat <axis = 0> (ku, vu)
+}
+'''
+
+
+class Prompt(Case):
+    """Models of fixed sizes for a prompt and for each token after it, with shared weights, as
+    doc/language-models.md makes them, beside the decoder with caches of any length."""
+    LENGTH, PROMPT = 8, 4
+
+    def outputs(self, model, tokens, **given):
+        given['x'] = ('<f4', (1, 1, len(tokens), 2), [v for t in tokens for v in t])
+        args = []
+        for name, value in given.items():
+            self.write(name + '.npy', npy(*value))
+            args += ['--input', '%s=%s.npy' % (name, name)]
+        self.ok('run', '--out', 'out', *args, model)
+        return {p.stem: read_npy(p) for p in pathlib.Path('out').iterdir()}
+
+    def decode(self, text, caches, dims):
+        """`caches` {input: output}, `dims` of one with no rows."""
+        pathlib.Path('out').mkdir()
+        pathlib.Path('shared').mkdir()
+        self.write('decoder.onnxtxt', text)
+        for name, new in (('prompt', self.PROMPT), ('step', 1)):
+            self.ok('static-cache', '--length', str(self.LENGTH), '--new', str(new), 'decoder.onnxtxt',
+                    name + '.onnx')
+        self.ok('data', '--share', 'w.data', '--threshold', '1', '--out-dir', 'shared', 'prompt.onnx', 'step.onnx')
+        tokens = [(0.5 * i - 1, 1 - 0.25 * i * i) for i in range(self.LENGTH)]
+        axis, past, at = len(dims) - 2, {n: (dims, []) for n in caches}, 0
+        buffers = {n: rows(*past[n], axis, [None] * self.LENGTH) for n in caches}
+        while at < self.LENGTH:
+            count, model = (1, 'step') if at else (self.PROMPT, 'prompt')
+            want = self.outputs('decoder.onnxtxt', tokens[at:at + count],
+                                **{n: ('<f4', *v) for n, v in past.items()})
+            got = self.outputs('shared/%s.onnx' % model, tokens[at:at + count], past_length=('<i8', (1,), [at]),
+                               **{n: ('<f4', *v) for n, v in buffers.items()})
+            self.assertEqual(want['y'][0], got['y'][0])
+            for a, b in zip(want['y'][1], got['y'][1]):
+                self.assertAlmostEqual(a, b, places=5)
+            at += count
+            past = {i: want[o] for i, o in caches.items()}
+            buffers = {i: got[o] for i, o in caches.items()}
+            for n in caches:
+                self.assertEqual(buffers[n][0][axis], self.LENGTH)
+                self.assertEqual(rows(*buffers[n], axis, range(at)), past[n])
+
+    def test_plain(self):
+        self.decode(PLAIN, {'past_k': 'present_k', 'past_v': 'present_v'}, [1, 1, 0, 2])
+
+    def test_stacked(self):
+        self.decode(STACKED, {'past': 'present'}, [2, 1, 1, 0, 2])
+
+
 if __name__ == '__main__':
     common.main()
