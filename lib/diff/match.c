@@ -485,6 +485,9 @@ void surg__diff_match(surg_diff *d, uint32_t a, uint32_t b) {
   const size_t first = d->queue.count;
   digest(&m, true);
   pair_unique(&m, BOTH);
+  /* Before neighbors: a node that is rewired would pair its old producer with its new one, though
+   * both are in both models. */
+  if (is_left(&m)) pair_by_context(&m);
   drain(&m, LIKE_FORM);
   if (is_left(&m)) choose(&m, BOTH, true);
   if (is_left(&m)) pair_edited(&m, first);

@@ -92,6 +92,25 @@ class Difference(Case):
                     where = ' '.join(x for x in found[0]['where'] if x)
                     self.assertIn(place, where.replace('"q/', '"'))
 
+    def test_bypassed(self):
+        """A layer that is not read any more is not taken for the one before it, from what both models
+        have after it."""
+        def model(last):
+            weights = ', '.join('float[4,4] w%d = {%s}' % (i, ','.join(str(i + k) for k in range(16)))
+                                for i in range(3))
+            layer = '  [a%d] a%d = MatMul (%s, w%d)  [s%d] s%d = Sigmoid (a%d)  [m%d] m%d = Mul (a%d, s%d)  [p%d] p%d = Relu (m%d)\n'
+            text = '<ir_version: 8, opset_import: ["" : 17]>\ng (float[4,4] x, float[4] h) => (float[4,4] y) <%s> {\n' % weights
+            for i, reads in enumerate(('x', 'p0', last)):
+                text += layer % ((i, i, reads) + (i,) * 11)
+            return (text + '  [t] t = Neg (h)  [y] y = Add (p2, t)\n}').encode()
+        self.write('a.onnxtxt', model('p1'))
+        self.write('b.onnxtxt', model('p0'))
+        self.ok('rename', '--prefix', 'q/', '--of', 'values+nodes', 'b.onnxtxt', 'c.onnx')
+        for other in ('b.onnxtxt', 'c.onnx'):
+            found = self.edits('a.onnxtxt', other)
+            self.assertEqual([(i['kind'], i.get('what')) for i in found], [('edge', 'input 0')], found)
+            self.assertIn('"a2"', found[0]['where'][0])
+
     def test_swapped(self):
         """Operands of an operator that does not mind are a remark, also of whole layers."""
         def swap(nodes, weights):
