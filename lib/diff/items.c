@@ -47,7 +47,11 @@ const char *surg__diff_quote(surg_diff *d, const char *s, size_t most) {
 
 void surg__diff_at_graph(surg_diff *d, surg_diff_item *x, int k, uint32_t graph) {
   surg__dgraph *g = &d->side[k].graphs.items[graph];
-  if (!g->where) g->where = surg__diff_say(d, "%s", surg_graph_where(g->g));
+  if (!g->where) {
+    const char *where = surg_graph_where(g->g);
+    if (strcmp(where, "?") == 0) surg__diff_fail(d); /* no memory for the text */
+    g->where = surg__diff_say(d, "%s", where);
+  }
   x->where[k] = g->where;
 }
 

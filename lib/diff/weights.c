@@ -60,7 +60,9 @@ static bool digest_of(surg_diff *d, const surg_tensor *t, char text[SURG__DIGEST
   }
   if (t->view == SURG__VIEW_ABSENT || t->view == SURG__VIEW_SPARSE || t->dtype == SURG_STRING)
     return false;
-  return afford(d, t) && surg__tensor_digest(t, text) == SURG_OK;
+  const surg_status s = afford(d, t) ? surg__tensor_digest(t, text) : SURG_EUNSUPPORTED;
+  if (s == SURG_ENOMEM) surg__diff_fail(d);
+  return s == SURG_OK;
 }
 
 static const char *describe(surg_diff *d, const surg_tensor *t) {
