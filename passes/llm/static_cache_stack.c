@@ -140,10 +140,11 @@ static const surg_type *type_of_part(const sc *x, const surg_type *t, int64_t fi
 
 static bool take_apart(sc *x, sc_stack *s) {
   const surg_type *t = type_of_part(x, surg_value_declared_type(s->past), 0);
+  const char *stack = t ? surg_value_name(surg_node_output(s->stack, 0)) : NULL;
   char text[TEXT];
-  s->name = surg_pass_alloc(x->p, strlen(surg_value_name(surg_node_output(s->stack, 0))) + 1);
-  if (!t || !s->name) return false;
-  strcpy(s->name, surg_value_name(surg_node_output(s->stack, 0)));
+  s->name = stack ? surg_pass_alloc(x->p, strlen(stack) + 1) : NULL;
+  if (!s->name) return false;
+  strcpy(s->name, stack);
   for (size_t i = 0; i < s->parts; i++) {
     snprintf(text, sizeof text, "%.500s.%zu", surg_value_name(s->past), i);
     const char *name = surg_graph_fresh_name(x->g, text);
