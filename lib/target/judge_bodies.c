@@ -2,6 +2,8 @@
 /* Rules of subgraphs. An engine may build the main graph without looking for what the standard
  * forbids, and have the checker of ONNX examine the subgraphs of each node. The key
  * `checked_bodies` of a target lists the findings that it rejects there. */
+#include <onnxsurg/ops.h>
+
 #include "check/check.h"
 #include "ir/ir.h"
 #include "target/judge.h"
@@ -113,12 +115,30 @@ static void judge_strays(const surg__target *t, const surg_graph *g, surg__buf *
   }
 }
 
+/* Reports the condition input of a Loop body that declares no type, if the Loop has no condition:
+ * shape inference has no other source of the type. */
+static void judge_untyped(const surg__target *t, const surg_graph *g, surg__buf *text,
+                          surg__objection_fn fn, void *user) {
+  const surg_node *n = surg_graph_parent_node(g);
+  if (surg_node_op(n) != SURG_OP_Loop || surg_node_input(n, 1)) return;
+  const surg_value *v = surg_graph_input_count(g) > 1 ? surg_graph_input(g, 1) : NULL;
+  if (!v || surg_value_declared_type(v)) return;
+  surg__buf_printf(text, "condition %s of a Loop body declares no type, and the Loop has none",
+                   surg__q(t->ctx, surg_value_name(v)));
+  tell(t, text,
+       (surg__objection){
+           .verdict = SURG__ILLEGAL, .cause = SURG__C_INVALID, .code = "E108", .value = v},
+       fn, user);
+}
+
 void surg__judge_bodies(const surg__target *t, const surg_model *m, surg__objection_fn fn,
                         void *user) {
   surg__buf text;
   surg__buf_init(&text, t->ctx);
   judge_unmade(t, m, &text, fn, user);
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
     if (surg__judge_rejects_inside(t, "W203", g)) judge_strays(t, g, &text, fn, user);
+    if (surg__judge_rejects_inside(t, "E108", g)) judge_untyped(t, g, &text, fn, user);
+  }
   surg__buf_free(&text);
 }

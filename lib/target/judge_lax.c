@@ -63,13 +63,13 @@ static bool set_empty(surg_node *n, const char *name, surg_attr_kind kind) {
   }
 }
 
-/* Whether no engine reads a default in place of the attribute: the operator requires it, or it is
- * the value of a Constant. */
+/* Whether no engine reads a default in place of the attribute: the operator requires it or does not
+ * have it, or it is the value of a Constant. */
 static bool is_needed(const surg_node *n, const char *name) {
   const int64_t opset = surg_graph_opset(surg_node_graph(n), surg_node_domain(n));
   const surg_schema *s = surg_schema_find(surg_node_domain(n), surg_node_op_type(n), opset);
   const surg__attr_def *a = s ? surg__schema_attr(s, name) : NULL;
-  return a && (a->required || surg__judge_is_constant(n));
+  return s && (!a || a->required || surg__judge_is_constant(n));
 }
 
 /* Replaces what the defect of a copy is about by what the engine reads; false: not possible. */
