@@ -88,6 +88,7 @@ typedef struct about {
   const surg_node *node;
   const surg_graph *graph;
   bool excusable; /* unknown, where it would be rejected */
+  bool doubtful;  /* unknown, where it would be accepted */
 } about;
 
 static bool is_dropped(const surg__target *t, about of) {
@@ -135,11 +136,18 @@ static bool is_excusable(const surg__target *t, const surg_model *m, const surg_
          !(t->lax_attributes && surg__judge_is_checked_reference(m, d));
 }
 
+/* Whether the engine reads a data file, which loading did not look for, in place of the elements in
+ * the model. Weights that nothing reads stay unread. */
+static bool is_elsewhere(const surg__target *t, const surg__defect *d) {
+  return t->external != SURG__NO && !strcmp(d->code, "E137") && d->value &&
+         surg_value_use_count(d->value, 1) && strstr(d->text, "has external data");
+}
+
 static void judge_code(passing *p, const char *code, const char *where, const char *text,
                        about of) {
   const surg_severity severity = surg__check_severity(code);
   surg__verdict v = surg__target_finding(p->t, code);
-  if (v == SURG__LEGAL && is_open(p, code)) v = SURG__UNKNOWN;
+  if (v == SURG__LEGAL && (of.doubtful || is_open(p, code))) v = SURG__UNKNOWN;
   if (v == SURG__LEGAL && surg__judge_rejects_inside(p->t, code, of.graph)) v = SURG__ILLEGAL;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
@@ -155,7 +163,7 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
 }
 
 static void found(void *user, const surg__finding *f) {
-  judge_code(user, f->code, f->where, f->text, (about){f->node, f->graph, false});
+  judge_code(user, f->code, f->where, f->text, (about){f->node, f->graph, false, false});
 }
 
 /* Reports the uncured findings of a lenient load; a strict load has none. Missing data files and
@@ -171,7 +179,7 @@ static void judge_loaded(passing *p, surg_model *m) {
     /* An output without a name is one that nothing defines. */
     const bool lost = !strcmp(d->code, "E129") && d->value && d->value->undefined;
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,
-               (about){d->node, d->graph, is_excusable(p->t, m, d)});
+               (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d)});
   }
 }
 
@@ -189,7 +197,7 @@ static void judge_repeated(passing *p, const surg_graph *g) {
     surg__buf_printf(&where, "graph.output %s", surg__q(p->t->ctx, surg_value_name(v)));
     surg__buf_putc(&where, 0);
     judge_code(p, "W201", where.failed ? NULL : where.p, "is an output twice",
-               (about){NULL, NULL, false});
+               (about){NULL, NULL, false, false});
     surg__buf_free(&where);
     return;
   }
@@ -226,7 +234,7 @@ static bool is_in_loop(const surg_graph *g) {
 static void found_in_body(void *user, const surg__finding *f) {
   passing *p = user;
   if (!f->node || strcmp(f->code, "E203") != 0 || !is_in_loop(surg_node_graph(f->node))) return;
-  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph, false});
+  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph, false, false});
 }
 
 /* Reports contradictions that follow from the shapes that bodies declare for their inputs: engines
@@ -247,7 +255,7 @@ static void found_in_call(void *user, const surg__finding *f) {
   passing *p = user;
   const surg_function *fn = f->node ? surg_graph_function(surg_node_graph(f->node)) : NULL;
   if (!fn || !fn->called || surg__check_severity(f->code) != SURG_ERROR) return;
-  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph, false});
+  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph, false, false});
 }
 
 /* Reports contradictions that follow from the types which all calls of a function have. */
