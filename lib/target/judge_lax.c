@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attributes that ONNX forbids and that an engine reads in a way of its own (key
- * `lax_attributes`): references to attributes of a function outside functions, and Constant nodes
- * of several values. The model is judged on copies that have what the engine reads in their place.
+/* What ONNX forbids and an engine reads in a way of its own (key `lax_attributes`): references to
+ * attributes of a function outside functions, Constant nodes of several values, and overloads of
+ * operators that are no functions, which are ignored. The model is judged on copies that have what
+ * the engine reads in their place.
  *
  * A reference beside a value: the value is read. A reference without a value: shape inference
  * finds no value and uses the default, the kernel reads 0, an empty string or an empty list. What
@@ -95,6 +96,30 @@ static bool apply(surg__defect *d, bool empty) {
   return set_empty(n, name, kind) || (needed && !empty);
 }
 
+/* The next node after n (NULL: the first) with an overload that selects no function; NULL: none. */
+static surg_node *next_overloaded(surg_model *m, const surg_node *n) {
+  const surg_graph *g = n ? surg_node_graph(n) : surg_model_next_graph(m, NULL);
+  const surg_node *k = n ? surg_node_next(n) : surg_graph_first_node(g);
+  for (;;) {
+    for (; k; k = surg_node_next(k))
+      if (k->overload[0] && surg_node_class(k) != SURG_OP_CLASS_FUNCTION)
+        return (surg_node *)(uintptr_t)k;
+    g = surg_model_next_graph(m, g);
+    if (!g) return NULL;
+    k = surg_graph_first_node(g);
+  }
+}
+
+static void drop_overloads(surg_model *m) {
+  const char *none = surg__intern(m, "", 0);
+  for (surg_node *n = none ? next_overloaded(m, NULL) : NULL; n; n = next_overloaded(m, n)) {
+    n->overload = none;
+    n->op_dirty = n->types_stale = true;
+    n->resolved = false;
+    surg__touch_node(n);
+  }
+}
+
 /* The findings of a judgement, and the first text of the worst. */
 typedef struct heard {
   surg__verdict worst;
@@ -116,6 +141,7 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
   bool possible = true;
   for (size_t i = 0; possible && i < m->defects.count; i++)
     if (is_lax(m, &m->defects.items[i])) possible = apply(&copy->defects.items[i], empty);
+  drop_overloads(copy);
   surg_model_open_findings(copy); /* tests which are cured, and finds those that they hid */
   surg_status s = copy->status;
   if (s == SURG_OK && possible) s = judge(t, copy, hear, h);
@@ -132,6 +158,19 @@ static size_t first_lax(const surg_model *m, bool valueless) {
     if (is_lax(m, d) && (!valueless || (d->attr && is_valueless(d->attr)))) break;
   }
   return i;
+}
+
+/* Reports that the model is not supported as the engine reads it, or that this is unknown. */
+static void doubt(const surg__target *t, const surg_node *n, const heard *h, surg__objection_fn fn,
+                  void *user) {
+  char text[500];
+  snprintf(text, sizeof text, "overload %s is ignored; as the engine reads it: %s",
+           surg__q(t->ctx, n->overload), h->text);
+  fn(user, &(surg__objection){.verdict = h->worst,
+                              .cause = SURG__C_INVALID,
+                              .node = n,
+                              .text = text,
+                              .source = t->source});
 }
 
 /* Reports that no reading of the model is supported. */
@@ -152,7 +191,8 @@ static void refuse(const surg__target *t, surg_model *m, size_t defect, const he
 surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_model_fn judge,
                             surg__objection_fn fn, void *user) {
   const size_t d = t->lax_attributes ? first_lax(m, false) : m->defects.count;
-  if (d == m->defects.count) return judge(t, m, fn, user);
+  const surg_node *overloaded = t->lax_attributes ? next_overloaded(m, NULL) : NULL;
+  if (d == m->defects.count && !overloaded) return judge(t, m, fn, user);
   heard absent, empty;
   surg_status s = judge_copy(t, m, false, judge, &absent);
   if (s != SURG_OK) return s;
@@ -160,7 +200,9 @@ surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_mo
   if (first_lax(m, true) < m->defects.count &&
       (s = judge_copy(t, m, true, judge, &empty)) != SURG_OK) return s;
   if (absent.worst == SURG__LEGAL && empty.worst == SURG__LEGAL) return SURG_OK;
-  if (absent.worst == SURG__ILLEGAL && empty.worst != SURG__LEGAL)
+  if (d == m->defects.count)
+    doubt(t, overloaded, &absent, fn, user);
+  else if (absent.worst == SURG__ILLEGAL && empty.worst != SURG__LEGAL)
     refuse(t, m, d, &absent, fn, user);
   return judge(t, m, fn, user);
 }
