@@ -311,9 +311,12 @@ static bool fits_layers(surg__judge *j) {
 static bool fits_initializers(surg__judge *j) {
   for (size_t i = 0; i < j->f->initializers.n; i++) {
     const surg_value *v = surg__judge_formal(j, j->f->initializers.items[i], false);
-    if (!v || !surg_value_producer(v, NULL) || !surg__judge_elements(j, v)) continue;
+    if (!v || !surg_value_producer(v, NULL) || surg__judge_constant(j, v) != SURG__YES) continue;
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v,
-                       "%s is a Constant node; it must be an initializer", surg__judge_name(j, v));
+                       surg__judge_elements(j, v)
+                           ? "%s is a Constant node; it must be an initializer"
+                           : "%s is computed from constants; it must be an initializer",
+                       surg__judge_name(j, v));
     return false;
   }
   return true;

@@ -47,18 +47,32 @@ static surg_status own_constants(surg__builder *b) {
   return b->status;
 }
 
+/* Whether importers may make one layer of this node and the one that it reads. Weights take in only
+ * factors and sums; activations after them are computed as they should be. */
+static bool is_chained(const surg_node *n, bool weighted) {
+  switch (surg_node_op(n)) {
+    case SURG_OP_Identity: return false;
+    case SURG_OP_Add:
+    case SURG_OP_Sub:
+    case SURG_OP_Mul:
+    case SURG_OP_Div:
+    case SURG_OP_PRelu: return true;
+    default: return !weighted;
+  }
+}
+
 /* The node, and an Identity between its first output and the readers. */
 static surg_status apart(surg__builder *b) {
   const surg_node *n = surg__b_matched(b);
   const size_t count = surg_node_input_count(n);
   const surg_use *u = surg_value_first_use(surg_node_output(n, 0));
   surg_value **in = surg__arena_array(b->m->arena, count + 1, sizeof *in);
+  const bool weighted = count > 1 && surg_value_constant(surg_node_input(n, 1));
   bool joined = false;
   if (!in) return SURG_ENOMEM;
   for (; u && !joined; u = surg_use_next(u))
-    joined = surg_use_get_kind(u) == SURG_USE_NODE &&
-             surg_node_op(surg_use_node(u)) != SURG_OP_Identity;
-  if (surg__b_bad(b, !joined, "only Identity reads it") ||
+    joined = surg_use_get_kind(u) == SURG_USE_NODE && is_chained(surg_use_node(u), weighted);
+  if (surg__b_bad(b, !joined, "nothing reads it with which it could be one layer") ||
       surg__b_bad(b, surg_node_output_count(n) != 1, "it has several outputs"))
     return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < count; i++) in[i] = surg_node_input(n, i);
