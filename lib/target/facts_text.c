@@ -133,6 +133,10 @@ static void put_shapes(surg__buf *b, const surg__tfact *f) {
   for (size_t i = 0; i < f->layers.n; i++)
     surg__buf_printf(b, "a constant in %s is in no other place of that kind; ",
                      strcmp(f->layers.items[i], "*") ? f->layers.items[i] : "any input");
+  for (size_t i = 0; i < f->nodes.n; i++)
+    surg__buf_printf(b, "%s a Constant node; ", f->nodes.items[i]);
+  for (size_t i = 0; i < f->unshared.n; i++)
+    surg__buf_printf(b, "a constant in %s is in no element-wise node; ", f->unshared.items[i]);
   if (f->inner) surg__buf_puts(b, "fixed sizes of the axes summed over; ");
   if (f->agree) surg__buf_puts(b, "sizes that the importer knows of the last operand, too; ");
   if (f->settled) surg__buf_puts(b, "fixed sizes, unless only batch sizes of inputs are open; ");

@@ -322,6 +322,18 @@ static bool fits_initializers(surg__judge *j) {
   return true;
 }
 
+/* Checks constant inputs that must come from a Constant node. */
+static bool fits_nodes(surg__judge *j) {
+  for (size_t i = 0; i < j->f->nodes.n; i++) {
+    const surg_value *v = surg__judge_formal(j, j->f->nodes.items[i], false);
+    if (!v || surg_value_producer(v, NULL) || surg__judge_constant(j, v) != SURG__YES) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v,
+                       "%s is an initializer; it must be a Constant node", surg__judge_name(j, v));
+    return false;
+  }
+  return true;
+}
+
 /* The only node that reads the first output, once; NULL: none, or several. The output may also be
  * one of the model. */
 static const surg_node *only_reader(const surg_node *n) {
@@ -345,6 +357,44 @@ static bool is_wide(const surg_tensor *c, const surg_value *to) {
   return false;
 }
 
+/* Whether a constant is an operand of another element-wise node, which makes a layer of it. A sum
+ * with a product of MatMul is none: the importer takes it into the product. */
+static bool is_shared(const surg_value *c, const surg_node *n) {
+  for (const surg_use *u = c->uses; u; u = u->next) {
+    if (u->kind != SURG_USE_NODE || u->user.node == n) continue;
+    switch (surg_node_op(u->user.node)) {
+      case SURG_OP_Add:
+        if (is_fused(u->user.node)) break;
+        const surg_value *v = surg_node_input(u->user.node, 1);
+        const surg_node *from = v ? surg_value_producer(v, NULL) : NULL;
+        if (from && surg_node_op(from) == SURG_OP_MatMul) break;
+        return true;
+      case SURG_OP_Sub:
+      case SURG_OP_Mul:
+      case SURG_OP_Div:
+      case SURG_OP_Pow:
+      case SURG_OP_Max:
+      case SURG_OP_Min: return true;
+      default: break;
+    }
+  }
+  return false;
+}
+
+/* Checks constants that no element-wise node may read, too. */
+static bool fits_unshared(surg__judge *j) {
+  for (size_t i = 0; i < j->f->unshared.n; i++) {
+    const surg_value *v = surg__judge_formal(j, j->f->unshared.items[i], false);
+    if (!v || !surg__judge_elements(j, v) || !is_shared(v, j->n)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v,
+                       "the importer makes a layer of the constant %s, which an element-wise node "
+                       "reads, too",
+                       surg__judge_name(j, v));
+    return false;
+  }
+  return true;
+}
+
 /* Whether three nodes Slice read the first output, as where attention splits its operands. */
 static bool is_in_thirds(const surg_node *n) {
   const surg_value *v = surg_node_output(n, 0);
@@ -355,7 +405,7 @@ static bool is_in_thirds(const surg_node *n) {
 }
 
 bool surg__judge_form(const char *how) {
-  static const char *const forms[] = {"const", "many", "flat", "wide", "thirds", "joined"};
+  static const char *const forms[] = {"const", "many", "flat", "wide", "thirds", "joined", "shared"};
   for (size_t i = 0; i < SURG_COUNT(forms); i++)
     if (!strcmp(how, forms[i])) return true;
   return false;
@@ -364,7 +414,7 @@ bool surg__judge_form(const char *how) {
 /* Whether the reader is of the form that `how` names: "const", it has a constant operand; "many",
  * one of more than one element; "flat", such a one and a result of at most three axes; "wide", such
  * a one that is not repeated along axis 1 alone; "thirds", three nodes Slice read it; "joined", a
- * Reshape alone does; "": any. */
+ * Reshape alone does; "shared", it has a constant that an element-wise node reads, too; "": any. */
 static bool is_merged(const surg__judge *j, const surg_node *reader, const char *how) {
   if (!how[0]) return true;
   if (!strcmp(how, "thirds")) return is_in_thirds(reader);
@@ -375,7 +425,8 @@ static bool is_merged(const surg__judge *j, const surg_node *reader, const char 
   for (size_t i = 0; i < surg_node_input_count(reader); i++) {
     const surg_value *v = surg_node_input(reader, i);
     const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
-    if (!c || (strcmp(how, "const") != 0 && surg_tensor_count(c) == 1)) continue;
+    if (c && !strcmp(how, "shared") && is_shared(v, reader)) return true;
+    if (!c || !strcmp(how, "shared") || (strcmp(how, "const") != 0 && surg_tensor_count(c) == 1)) continue;
     const surg_type *t = !strcmp(how, "flat") ? shape_of(surg_node_output(reader, 0)) : NULL;
     if (t && surg_type_rank(t) > 3) continue;
     if (strcmp(how, "wide") != 0 || is_wide(c, surg_node_output(reader, 0))) return true;
@@ -430,7 +481,8 @@ static bool fits_before(surg__judge *j) {
 }
 
 bool surg__judge_tracked(surg__judge *j) {
-  if (!fits_initializers(j) || !fits_before(j) || !fits_after(j)) return false;
+  if (!fits_initializers(j) || !fits_nodes(j) || !fits_before(j) || !fits_after(j)) return false;
+  if (!fits_unshared(j)) return false;
   if (!fits_stored(j) || !fits_layers(j) || !fits_agreed(j)) return false;
   judge_inner(j);
   judge_settled(j);

@@ -229,6 +229,8 @@ static bool read_named(reader *r, const char *key, const json_t *j, const char *
                {"row", SURG__N_INPUT, &f->row},
                {"stored", SURG__N_INPUT, &f->stored},
                {"layers", SURG__N_INPUT, &f->layers},
+               {"unshared", SURG__N_INPUT, &f->unshared},
+               {"nodes", SURG__N_INPUT, &f->nodes},
                {"initializers", SURG__N_INPUT, &f->initializers},
                {"given", SURG__N_INPUT | SURG__N_OUTPUT, &f->given},
                {"producers", 0, &f->producers},

@@ -102,6 +102,8 @@ typedef struct surg__tfact {
   surg__tlist variable, given; /* inputs that must not be constant; inputs that are required */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
   surg__tlist stored;          /* inputs that must not be vectors computed from constants */
+  surg__tlist nodes;           /* constant inputs that must be the output of a Constant node */
+  surg__tlist unshared;        /* inputs whose constants no element-wise node may read, too */
   surg__tlist layers;          /* inputs (*: all) whose constants become layers of their names */
   surg__tlist initializers;    /* inputs that must not be the output of a Constant node */
   surg__tlist not_before;      /* operators that must not be the only reader of the first output;

@@ -58,6 +58,8 @@ static const struct {
     {"apart-ConvTranspose", "likewise"},
     {"apart-ReduceL2", "likewise"},
     {"apart-Pow", "likewise"},
+    {"bias-own-constants-Add", "a constant that two nodes read is not drawn (golden: target/opencv-shared-bias)"},
+    {"bias-own-constants-Gemm", "likewise"},
     {"dropout-training-any-12", "it draws without a seed"},
     {"mmdeploy-deformable-attention",
      "nothing here runs it; replace/deformable-attention holds it"},
