@@ -405,7 +405,8 @@ static bool is_in_thirds(const surg_node *n) {
 }
 
 bool surg__judge_form(const char *how) {
-  static const char *const forms[] = {"const", "many", "flat", "wide", "thirds", "joined", "shared"};
+  static const char *const forms[] = {"const",  "many",   "flat",  "wide",
+                                      "thirds", "joined", "shared"};
   for (size_t i = 0; i < SURG_COUNT(forms); i++)
     if (!strcmp(how, forms[i])) return true;
   return false;
@@ -414,7 +415,8 @@ bool surg__judge_form(const char *how) {
 /* Whether the reader is of the form that `how` names: "const", it has a constant operand; "many",
  * one of more than one element; "flat", such a one and a result of at most three axes; "wide", such
  * a one that is not repeated along axis 1 alone; "thirds", three nodes Slice read it; "joined", a
- * Reshape alone does; "shared", it has a constant that an element-wise node reads, too; "": any. */
+ * Reshape alone does; "shared", it has a constant that an element-wise
+ * node reads, too; "": any. */
 static bool is_merged(const surg__judge *j, const surg_node *reader, const char *how) {
   if (!how[0]) return true;
   if (!strcmp(how, "thirds")) return is_in_thirds(reader);
@@ -426,7 +428,8 @@ static bool is_merged(const surg__judge *j, const surg_node *reader, const char 
     const surg_value *v = surg_node_input(reader, i);
     const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
     if (c && !strcmp(how, "shared") && is_shared(v, reader)) return true;
-    if (!c || !strcmp(how, "shared") || (strcmp(how, "const") != 0 && surg_tensor_count(c) == 1)) continue;
+    if (!c || !strcmp(how, "shared")) continue;
+    if (strcmp(how, "const") != 0 && surg_tensor_count(c) == 1) continue;
     const surg_type *t = !strcmp(how, "flat") ? shape_of(surg_node_output(reader, 0)) : NULL;
     if (t && surg_type_rank(t) > 3) continue;
     if (strcmp(how, "wide") != 0 || is_wide(c, surg_node_output(reader, 0))) return true;
