@@ -97,7 +97,10 @@ static surg_status simplified_to_means(surg__builder *b) {
   int64_t axes[SURG__BT_RANK];
   if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &x) || !surg__built_get(b, "w", &w) ||
       surg__b_bad(b, !is_float(x.dtype) && x.dtype != SURG_DOUBLE, "x: expected floats") ||
-      surg__b_bad(b, w.dtype != x.dtype, "x and w: expected the same element type"))
+      surg__b_bad(b, w.dtype != x.dtype, "x and w: expected the same element type") ||
+      /* Its declared type is float, whatever x is. */
+      surg__b_bad(b, x.dtype == SURG_DOUBLE && surg__b_get(b, "inverse"),
+                  "inv_std_var of double is unsupported"))
     return SURG_EUNSUPPORTED;
   const int64_t rank = x.rank, wish = surg_node_int(surg__b_matched(b), "axis", -1);
   const int64_t axis = wish < 0 ? wish + rank : wish;
