@@ -118,7 +118,8 @@ static void walk_rest(walk *w, const surg__dside *s) {
 
 void surg__diff_unknown(surg_diff *d) {
   walk w[2];
-  const bool ok = open_walk(&w[0], d, 0) & open_walk(&w[1], d, 1);
+  const bool first = open_walk(&w[0], d, 0);
+  const bool ok = open_walk(&w[1], d, 1) && first; /* both are closed below */
   const surg__dnode *none[2] = {NULL, NULL};
   if (ok && (w[0].stack || w[1].stack)) {
     for (int k = 0; k < 2; k++) walk_rest(&w[k], &d->side[k]);
