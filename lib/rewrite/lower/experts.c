@@ -181,8 +181,8 @@ static surg__built half_of(const experts *e, surg__built x, int64_t i) {
   if (surg_node_int(e->n, "swiglu_fusion", 0) == 2)
     return surg__built_slice(b, x, 2, surg__bdim_fixed(i * half), surg__bdim_fixed((i + 1) * half));
   const surg__bdim pairs[4] = {x.d[0], x.d[1], surg__bdim_fixed(half), surg__bdim_fixed(2)};
-  return surg__built_gather(b, surg__built_reshape(b, x, pairs, 4),
-                            surg__built_scalar(b, SURG_INT64, (double)i), 3);
+  x = surg__built_reshape(b, x, pairs, 4);
+  return surg__built_gather(b, x, surg__built_scalar(b, SURG_INT64, (double)i), 3);
 }
 
 static surg__built swiglu(const experts *e, surg__built x) {
@@ -250,8 +250,8 @@ static surg_status mixed(surg__builder *b, bool quantized) {
   y = applied(&e, y, &e.layers[OUT]);
   const surg__built share = shares(&e), none = surg__built_scalar(b, SURG_FLOAT, 0);
   /* Experts that are not chosen may overflow. */
-  y = surg__built_where(b, surg__built_binary(b, "Equal", share, none), none,
-                        surg__built_binary(b, "Mul", y, share));
+  const surg__built idle = surg__built_binary(b, "Equal", share, none);
+  y = surg__built_where(b, idle, none, surg__built_binary(b, "Mul", y, share));
   y.rank = 3;
   y = surg__built_reduce(b, "ReduceSum", y, 0, false);
   y = surg__built_reshape(b, y, e.x.d, e.x.rank);

@@ -20,7 +20,8 @@ static surg__built eliminated(surg__builder *b, surg__built m, int64_t k) {
   const surg__built none = surg__built_scalar(b, m.dtype, 0);
   const surg__bdim from = surg__bdim_fixed(k), to = surg__bdim_fixed(k + 1);
   surg__built size = surg__built_unary(b, "Abs", surg__built_slice(b, m, 2, from, to));
-  size = surg__built_where(b, row_mask(b, rows, k, true), size, surg__built_scalar(b, m.dtype, -1));
+  const surg__built left = row_mask(b, rows, k, true);
+  size = surg__built_where(b, left, size, surg__built_scalar(b, m.dtype, -1));
   surg__built best = size;
   best.v = surg__b_unary(b, "ArgMax", size.v);
   surg__b_set_int(b, best.v, "axis", 1);
