@@ -535,6 +535,9 @@ bool surg__tensor_reals(const surg_tensor *t, double *out);
  * in pieces. */
 bool surg__tensor_extent(const surg_tensor *t, double *least, double *largest);
 surg_tensor *surg__tensor_alloc(surg_model *m, int dtype, const int64_t *dims, size_t rank);
+/* A tensor whose elements the caller writes into its blob next (NULL without elements). NULL: the
+ * model failed, or the shape is invalid, which is reported. */
+surg_tensor *surg__tensor_blank(surg_model *m, int dtype, const int64_t *dims, size_t rank);
 /* Link and unlink uses; linking a use to another value is O(1). */
 void surg__use_link(surg_use *u, surg_value *v);
 void surg__use_unlink(surg_use *u);

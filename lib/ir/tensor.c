@@ -36,6 +36,14 @@ static surg_tensor *shaped(surg_model *m, int dtype, const int64_t *dims, size_t
   return t || m->status != SURG_OK ? t : surg__tensor_refuse(m, "its size is invalid");
 }
 
+surg_tensor *surg__tensor_blank(surg_model *m, int dtype, const int64_t *dims, size_t rank) {
+  surg_tensor *t = shaped(m, dtype, dims, rank);
+  if (!t || !t->bytes) return t;
+  t->blob = surg__blob_new(m, t->bytes);
+  t->view = SURG__VIEW_OWNED;
+  return t->blob ? t : NULL;
+}
+
 surg_tensor *surg_tensor_new(surg_model *m, int dtype, const int64_t *dims, size_t rank,
                              const void *data, size_t bytes) {
   if (!surg__model_ok(m)) return NULL;

@@ -126,11 +126,8 @@ static surg_status convert_all(const surg_tensor *t, surg_tensor *made, bool *cl
 
 /* A tensor of another type, converted. */
 static surg_tensor *made_of(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
-  surg_tensor *made = surg__tensor_alloc(m, dtype, surg_tensor_dims(t), surg_tensor_rank(t));
-  if (!made || !made->bytes) return made;
-  made->blob = surg__blob_new(m, made->bytes);
-  made->view = SURG__VIEW_OWNED;
-  const surg_status s = made->blob ? convert_all(t, made, clamped) : m->status;
+  surg_tensor *made = surg__tensor_blank(m, dtype, surg_tensor_dims(t), surg_tensor_rank(t));
+  const surg_status s = made && made->bytes ? convert_all(t, made, clamped) : SURG_OK;
   if (s == SURG_OK) return made;
   surg__fail(m, s);
   return NULL;

@@ -139,11 +139,9 @@ surg_status surg_tensor_dequantize(surg_model *m, const surg_tensor *q, const su
   if (!surg__scaled_of(&j.s, q, each && !single, axis, block)) return SURG_EUNSUPPORTED;
   if (!shapes_fit(&j, scale, axis) || (zero && !shapes_fit(&j, zero, axis))) return SURG_EINVALID;
   j.made =
-      surg__tensor_alloc(m, surg_tensor_dtype(scale), surg_tensor_dims(q), surg_tensor_rank(q));
-  if (!j.made) return surg__fail(m, surg__alloc_status(m->ctx));
-  j.made->blob = surg__blob_new(m, j.made->bytes);
-  j.made->view = SURG__VIEW_OWNED;
-  const surg_status s = j.made->blob ? restore_all(&j, m->ctx) : m->status;
+      surg__tensor_blank(m, surg_tensor_dtype(scale), surg_tensor_dims(q), surg_tensor_rank(q));
+  if (!j.made) return m->status != SURG_OK ? m->status : SURG_EINVALID;
+  const surg_status s = restore_all(&j, m->ctx);
   if (s != SURG_OK) return surg__fail(m, s);
   *out = j.made;
   return SURG_OK;

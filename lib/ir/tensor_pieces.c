@@ -24,11 +24,8 @@ surg_tensor *surg_tensor_new_pieces(surg_model *m, int dtype, const int64_t *dim
                                     surg_bytes_fn fn, void *user) {
   if (!surg__model_ok(m)) return NULL;
   if (!fn || surg__dtype_bits(dtype) == 0) return surg__tensor_refuse(m, "it has no such elements");
-  surg_tensor *t = surg__tensor_alloc(m, dtype, dims, rank);
-  if (!t || !t->bytes) return t;
-  t->blob = surg__blob_new(m, t->bytes);
-  t->view = SURG__VIEW_OWNED;
-  const surg_status s = t->blob ? fill(t, fn, user) : m->status;
+  surg_tensor *t = surg__tensor_blank(m, dtype, dims, rank);
+  const surg_status s = t && t->bytes ? fill(t, fn, user) : SURG_OK;
   if (s == SURG_OK) return t;
   surg__fail(m, s);
   return NULL;

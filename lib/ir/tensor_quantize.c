@@ -256,14 +256,6 @@ static surg_status all_regions(job *j, uint8_t *zeros) {
 
 /* --- the whole --- */
 
-static surg_tensor *made(surg_model *m, int dtype, const int64_t *dims, size_t rank) {
-  surg_tensor *t = surg__tensor_alloc(m, dtype, dims, rank);
-  if (!t || !t->bytes) return t;
-  t->blob = surg__blob_new(m, t->bytes);
-  t->view = SURG__VIEW_OWNED;
-  return t->blob ? t : NULL;
-}
-
 /* Creates the three tensors, without elements. */
 static bool make(job *j, surg_model *m) {
   const surg_tensor *t = j->t;
@@ -272,12 +264,12 @@ static bool make(job *j, surg_model *m) {
   int64_t *d = surg__alloc(j->ctx, (rank + 1) * sizeof *d);
   if (!d) return false;
   if (rank) memcpy(d, surg_tensor_dims(t), rank * sizeof *d);
-  j->q = made(m, j->how.dtype, d, rank);
+  j->q = surg__tensor_blank(m, j->how.dtype, d, rank);
   if (j->s.block) d[j->how.axis] = (int64_t)j->s.groups;
   const int64_t *shape = j->s.block ? d : &length;
   const size_t n = j->s.block ? rank : j->s.each ? 1 : 0;
-  j->scale = made(m, surg_tensor_dtype(t), shape, n);
-  j->zero = made(m, j->how.dtype, shape, n);
+  j->scale = surg__tensor_blank(m, surg_tensor_dtype(t), shape, n);
+  j->zero = surg__tensor_blank(m, j->how.dtype, shape, n);
   surg__free(j->ctx, d);
   return j->q && j->scale && j->zero;
 }
