@@ -286,21 +286,32 @@ void surg__mute_end(const surg__mute *m) {
   m->ctx->config.diag_user = m->user;
 }
 
+/* Makes *t a runner as r on a clone of its model, without logs, that reports to `report`. `quiet`
+ * holds its options. False: out of memory, nothing to free. */
+static bool begin_rehearsal(surg__runner *t, const surg__runner *r, surg__run_options *quiet,
+                            surg__run_report *report) {
+  *quiet = *r->options;
+  *report = (surg__run_report){.ctx = r->ctx, .rewrites = r->report->rewrites};
+  *t = *r;
+  quiet->print = NULL;
+  t->options = quiet;
+  t->report = report;
+  t->log = NULL;
+  t->certificate = NULL;
+  t->model = surg_model_clone(r->model);
+  return t->model != NULL;
+}
+
 /* Runs the pass on a clone and calls the trial; *keep: whether the pass may run on the model.
  * Passes are deterministic, so they have the same effect on the clone and on the model. */
 static surg_status try_pass(surg__runner *r, const surg__pipeline_step *step, bool *keep) {
   const surg__run_options *o = r->options;
-  surg__run_options quiet = *o;
-  surg__run_report report = {.ctx = r->ctx, .rewrites = r->report->rewrites};
-  surg__runner t = *r;
+  surg__run_options quiet;
+  surg__run_report report;
+  surg__runner t;
   bool changed = false;
-  quiet.print = NULL;
-  t.options = &quiet;
-  t.report = &report;
-  t.log = NULL;
-  t.certificate = NULL;
-  t.model = surg_model_clone(r->model);
-  if (!t.model) return surg__oom(r->ctx, surg_model_path(r->model));
+  if (!begin_rehearsal(&t, r, &quiet, &report))
+    return surg__oom(r->ctx, surg_model_path(r->model));
   surg__mute mute;
   surg__mute_begin(r->ctx, &mute);
   surg_status s = surg__run_pass(&t, step, &changed);
@@ -430,20 +441,15 @@ static surg_status run_guard(surg__runner *r, const surg__pipeline_step *step, b
 /* The steps on a clone, without logs; *kept: whether it has fewer nodes, and a file no larger than
  * that of the model at the start of the run. */
 static surg_status rehearse(surg__runner *r, const surg__pipeline_step *step, bool *kept) {
-  surg__run_options quiet = *r->options;
-  surg__run_report report = {.ctx = r->ctx, .rewrites = r->report->rewrites};
-  surg__runner t = *r;
+  surg__run_options quiet;
+  surg__run_report report;
+  surg__runner t;
   uint64_t bytes = 0;
   bool did = false;
-  quiet.print = NULL;
+  if (!begin_rehearsal(&t, r, &quiet, &report))
+    return surg__oom(r->ctx, surg_model_path(r->model));
   quiet.progress = NULL;
   quiet.trial = NULL;
-  t.options = &quiet;
-  t.report = &report;
-  t.log = NULL;
-  t.certificate = NULL;
-  t.model = surg_model_clone(r->model);
-  if (!t.model) return surg__oom(r->ctx, surg_model_path(r->model));
   surg__mute mute;
   surg__mute_begin(r->ctx, &mute);
   surg_status s = run_steps(&t, step->body, &did);
