@@ -19,7 +19,7 @@ static bool constant(const surg_value *v, int depth) {
 
 /* Whether all inputs of n are constant, so that folding removes it. */
 static bool computed(const surg_node *n, int depth) {
-  if (surg_node_subgraph(n, 0)) return false;
+  if (surg_node_subgraph(n, 0) || surg_node_nondeterministic(n)) return false;
   for (size_t i = 0; i < surg_node_input_count(n); i++)
     if (!constant(surg_node_input(n, i), depth)) return false;
   return true;
