@@ -358,7 +358,7 @@ static bool is_wide(const surg_tensor *c, const surg_value *to) {
 }
 
 /* Whether a constant is an operand of another element-wise node, which makes a layer of it. A sum
- * with a product of MatMul is none: the importer takes it into the product. */
+ * with a product of MatMul does not count: the importer adds it in the layer of the product. */
 static bool is_shared(const surg_value *c, const surg_node *n) {
   for (const surg_use *u = c->uses; u; u = u->next) {
     if (u->kind != SURG_USE_NODE || u->user.node == n) continue;

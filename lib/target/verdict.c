@@ -108,6 +108,7 @@ static bool is_superseded(passing *p, const surg__defect *d) {
   return false;
 }
 
+/* By name: a node that loading found invalid has no surg_op. */
 bool surg__judge_is_constant(const surg_node *n) {
   return !strcmp(n->op_type, "Constant") && !surg_node_domain(n)[0];
 }

@@ -27,7 +27,7 @@ typedef struct sc_cache {
 #define SC_PARTS 16 /* most caches of a stack */
 #define SC_READS 64 /* most nodes that read parts of one */
 
-/* A value that is a part of a stack, and the node that takes it out. */
+/* A value that is one of several in a stack, and the node that reads it from there. */
 typedef struct sc_read {
   surg_value *v;
   surg_node *reader;

@@ -280,6 +280,16 @@ KINDS = [base.attention, base.multi_head, base.group_query, base.around, group, 
          quantized, packed, norms, small]
 
 
+def finish(maker, keep, rest, folder):
+    """Says how many models were kept, or compares those in the folder; the exit code."""
+    if keep:
+        print("%d models" % maker.count)
+        return 0
+    os.environ["PAIRS_STEP"] = "1"  # rules of QLinear operators are approx: the neighboring step
+    run = os.path.join(os.path.dirname(os.path.abspath(__file__)), "standard")
+    return subprocess.run([sys.executable, run, *rest, folder]).returncode
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--keep", help="write the models to this folder and stop")
@@ -289,12 +299,7 @@ def main():
         maker = Maker(args.keep or folder, args.only)
         for kind in KINDS:
             kind(maker, random.Random(7))
-        if args.keep:
-            print("%d models" % maker.count)
-            return 0
-        os.environ["PAIRS_STEP"] = "1"  # rules of QLinear operators are approx: the neighboring step
-        run = os.path.join(os.path.dirname(os.path.abspath(__file__)), "standard")
-        return subprocess.run([sys.executable, run, *rest, folder]).returncode
+        return finish(maker, args.keep, rest, folder)
 
 
 if __name__ == "__main__":

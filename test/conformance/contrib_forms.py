@@ -8,7 +8,6 @@ beside the original by `standard`. Draws that ONNX Runtime rejects are counted b
 import argparse
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
@@ -626,12 +625,7 @@ def main():
         for name, draw in FORMS.items():
             for i in range(args.count if name in only else 0):
                 draw(maker, random.Random("%s %d %d" % (name, args.seed, i)))
-        if args.keep:
-            print("%d models" % maker.count)
-            return 0
-        os.environ["PAIRS_STEP"] = "1"  # rules of QLinear operators are approx: the neighboring step
-        run = os.path.join(os.path.dirname(os.path.abspath(__file__)), "standard")
-        return subprocess.run([sys.executable, run, *rest, folder]).returncode
+        return cases.finish(maker, args.keep, rest, folder)
 
 
 if __name__ == "__main__":

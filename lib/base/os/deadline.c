@@ -57,7 +57,7 @@ static void *watch(void *user) {
 }
 
 /* Waits until the thread has begun. A process copied while a thread begins may get a copy of an
- * allocator's lock that the thread held, which nobody in the copy releases. */
+ * allocator's lock that the thread held, which no thread of the copy releases. */
 static void await_begin(void) {
   pthread_mutex_lock(&lock);
   while (!watching) pthread_cond_wait(&begun, &lock);
