@@ -90,8 +90,8 @@ SURG_EXPORT bool surg_target_opset(const surg_target *t, const char *domain, int
                                    int64_t *high);
 /* The IR versions that it supports, as surg_target_opset. */
 SURG_EXPORT bool surg_target_ir(const surg_target *t, int64_t *low, int64_t *high);
-/* A range of versions as words: `7 to 13`, `from 7`, `up to 13`, `not said`; written as snprintf
- * does. */
+/* A range as words: `7 to 13`, `7`, `from 7`, `up to 13`, `not stated`; written as snprintf does.
+ */
 SURG_EXPORT size_t surg_target_span(int64_t low, int64_t high, char *out, size_t room);
 
 /* Whether a target states that the engine supports something. */

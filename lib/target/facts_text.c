@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/diag.h"
-#include "target/target.h"
+#include "target/fact_keys.h"
 
 size_t surg_target_span(int64_t low, int64_t high, char *out, size_t room) {
   int n = 0;
@@ -14,6 +14,8 @@ size_t surg_target_span(int64_t low, int64_t high, char *out, size_t room) {
     n = snprintf(out, room, "up to %lld", (long long)high);
   else if (high == INT64_MAX)
     n = snprintf(out, room, "from %lld", (long long)low);
+  else if (low == high)
+    n = snprintf(out, room, "%lld", (long long)low);
   else
     n = snprintf(out, room, "%lld to %lld", (long long)low, (long long)high);
   return n < 0 ? 0 : (size_t)n;
@@ -23,30 +25,6 @@ static void put_span(surg__buf *b, int64_t low, int64_t high) {
   char text[64];
   surg_target_span(low, high, text, sizeof text);
   surg__buf_puts(b, text);
-}
-
-static void put_spans(surg__buf *b, const char *what, const surg__tspan *list, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    surg__buf_printf(b, "%s %s ", what, list[i].name);
-    put_span(b, list[i].low, list[i].high);
-    surg__buf_puts(b, "; ");
-  }
-}
-
-static void put_conditions(surg__buf *b, const surg__tfact *f) {
-  put_spans(b, "elements of constant", f->known, f->n_known);
-  put_spans(b, "elements of", f->each, f->n_each);
-  put_spans(b, "size of axis", f->dims, f->n_dims);
-  for (size_t i = 0; i < f->iota.n; i++) surg__buf_printf(b, "%s 0, 1, 2, ...; ", f->iota.items[i]);
-  for (size_t i = 0; i < f->halves.n; i++)
-    surg__buf_printf(b, "equal halves of %s; ", f->halves.items[i]);
-  for (size_t i = 0; i < f->odd.n; i++) surg__buf_printf(b, "odd %s; ", f->odd.items[i]);
-  if (f->folds) surg__buf_puts(b, "what is computed from constants counts as constant; ");
-  if (f->plain_equation) surg__buf_puts(b, "no ellipsis, no label twice in one operand; ");
-  if (f->branch_ranks) surg__buf_puts(b, "outputs of the branches of one rank; ");
-  if (f->branch_spread) surg__buf_puts(b, "outputs of the branches broadcast; ");
-  if (f->distinct) surg__buf_puts(b, "outputs of the branches with names of their own; ");
-  if (f->still) surg__buf_puts(b, "carried values of one shape, scan outputs of fixed size; ");
 }
 
 /* Versions and opsets that a fact is about, and whether the engine rejects them. */
@@ -72,8 +50,8 @@ static void put_scope(surg__buf *b, const surg__tfact *f) {
   }
 }
 
-/* Element types, inputs and attributes. */
-static void put_signature(surg__buf *b, const surg__tfact *f) {
+/* Element types, values of attributes, sizes of axes, broadcasting. */
+static void put_limits(surg__buf *b, const surg__tfact *f) {
   for (size_t i = 0; i < f->n_types; i++) {
     surg__buf_printf(b, "%s ",
                      !strcmp(f->types[i].name, "0")     ? "types"
@@ -82,76 +60,57 @@ static void put_signature(surg__buf *b, const surg__tfact *f) {
     surg__target_put_types(b, f->types[i].mask);
     surg__buf_puts(b, "; ");
   }
-  for (size_t i = 0; i < f->constants.n; i++)
-    surg__buf_printf(b, "%s constant; ",
-                     strcmp(f->constants.items[i], "*") ? f->constants.items[i] : "all inputs");
-  for (size_t i = 0; i < f->absent.n; i++) surg__buf_printf(b, "no %s; ", f->absent.items[i]);
-  for (size_t i = 0; i < f->no_attrs.n; i++) surg__buf_printf(b, "no %s; ", f->no_attrs.items[i]);
-  for (size_t i = 0; i < f->written.n; i++)
-    surg__buf_printf(b, "%s written; ", f->written.items[i]);
-  for (size_t i = 0; i < f->unwritten.n; i++)
-    surg__buf_printf(b, "%s left out; ", f->unwritten.items[i]);
   for (size_t i = 0; i < f->n_attrs; i++) {
     surg__buf_printf(b, "%s ", f->attrs[i].name);
     for (size_t k = 0; k < f->attrs[i].values.n; k++)
       surg__buf_printf(b, "%s%s", k ? ", " : "", f->attrs[i].values.items[k]);
     surg__buf_puts(b, "; ");
   }
-}
-
-/* Ranks, shapes, sizes and values. */
-static void put_shapes(surg__buf *b, const surg__tfact *f) {
-  for (size_t i = 0; i < f->n_ranks; i++) {
-    surg__buf_printf(b, "rank of %s ",
-                     strcmp(f->ranks[i].name, "0") ? f->ranks[i].name : "input 0");
-    put_span(b, f->ranks[i].low, f->ranks[i].high);
+  for (size_t i = 0; i < f->n_dims; i++) {
+    surg__buf_printf(b, "size of axis %s ", f->dims[i].name);
+    put_span(b, f->dims[i].low, f->dims[i].high);
     surg__buf_puts(b, "; ");
   }
-  if (f->fed) surg__buf_puts(b, "not of constants alone; ");
-  if (f->same) surg__buf_puts(b, "inputs of one shape; ");
-  for (size_t i = 0; i < f->shaped.n; i++)
-    surg__buf_printf(b, "%s of the shape of the result; ", f->shaped.items[i]);
-  for (size_t i = 0; i < f->initializers.n; i++)
-    surg__buf_printf(b, "%s not a Constant node; ", f->initializers.items[i]);
-  for (size_t i = 0; i < f->not_before.n; i++)
-    surg__buf_printf(b, "not read by one %s alone; ", f->not_before.items[i]);
-  for (size_t i = 0; i < f->only_before.n; i++)
-    surg__buf_printf(b, "read by %s alone; ", f->only_before.items[i]);
-  for (size_t i = 0; i < f->not_after.n; i++)
-    surg__buf_printf(b, "does not read a %s; ", f->not_after.items[i]);
-  for (size_t i = 0; i < f->n_axes; i++) {
-    surg__buf_printf(b, "axes %s ", f->axes[i].name);
-    put_span(b, f->axes[i].low, f->axes[i].high);
-    surg__buf_puts(b, "; ");
-  }
-  for (size_t i = 0; i < f->producers.n; i++)
-    surg__buf_printf(b, "model of producer %s; ", f->producers.items[i]);
-  for (size_t i = 0; i < f->not_producers.n; i++)
-    surg__buf_printf(b, "model not of producer %s; ", f->not_producers.items[i]);
-  for (size_t i = 0; i < f->stored.n; i++)
-    surg__buf_printf(b, "%s not a vector computed from constants; ", f->stored.items[i]);
-  for (size_t i = 0; i < f->layers.n; i++)
-    surg__buf_printf(b, "a constant in %s is in no other place of that kind; ",
-                     strcmp(f->layers.items[i], "*") ? f->layers.items[i] : "any input");
-  for (size_t i = 0; i < f->nodes.n; i++)
-    surg__buf_printf(b, "%s a Constant node; ", f->nodes.items[i]);
-  for (size_t i = 0; i < f->unshared.n; i++)
-    surg__buf_printf(b, "a constant in %s is in no element-wise node; ", f->unshared.items[i]);
-  if (f->inner) surg__buf_puts(b, "fixed sizes of the axes summed over; ");
-  if (f->agree) surg__buf_puts(b, "sizes that the importer knows of the last operand, too; ");
-  if (f->settled) surg__buf_puts(b, "fixed sizes, unless only batch sizes of inputs are open; ");
   for (size_t i = 0; i < f->n_spreads; i++)
     surg__buf_printf(b, "%s %s; ", f->spreads[i].name, surg__target_spread(f->spreads[i].how));
-  for (size_t i = 0; i < f->n_sizes; i++) {
-    surg__buf_printf(b, "elements of %s ", f->sizes[i].name);
-    put_span(b, f->sizes[i].low, f->sizes[i].high);
-    surg__buf_puts(b, "; ");
+  for (size_t i = 0; i < f->variable.n; i++)
+    surg__buf_printf(b, "%s not constant; ",
+                     strcmp(f->variable.items[i], "*") ? f->variable.items[i] : "all inputs");
+}
+
+/* What the keys of the tables say (fact_keys.c). */
+static void put_tabled(surg__buf *b, const surg__tfact *f) {
+  const char *fact = (const char *)f;
+  for (size_t i = 0; i < surg__spans_key_count; i++) {
+    const surg__spans_key *k = &surg__spans_keys[i];
+    const surg__tspan *list = *(const surg__tspan *const *)(const void *)(fact + k->at);
+    const size_t n = *(const size_t *)(const void *)(fact + k->count);
+    for (size_t e = 0; e < n; e++) {
+      surg__buf_printf(b, "%s%s ", k->before, strcmp(list[e].name, "0") ? list[e].name : "input 0");
+      put_span(b, list[e].low, list[e].high);
+      surg__buf_puts(b, "; ");
+    }
   }
-  for (size_t i = 0; i < f->n_values; i++) {
-    surg__buf_printf(b, "%s ", f->values[i].name);
-    put_span(b, f->values[i].low, f->values[i].high);
-    surg__buf_puts(b, "; ");
+  for (size_t i = 0; i < surg__list_key_count; i++) {
+    const surg__list_key *k = &surg__list_keys[i];
+    const surg__tlist *list = (const surg__tlist *)(const void *)(fact + k->at);
+    for (size_t e = 0; e < list->n; e++) {
+      const char *name = k->all && !strcmp(list->items[e], "*") ? k->all : list->items[e];
+      surg__buf_printf(b, "%s%s%s; ", k->before, name, k->after);
+    }
   }
+  for (size_t i = 0; i < surg__flag_key_count; i++)
+    if (surg__flag_keys[i].phrase && *(const bool *)(fact + surg__flag_keys[i].at))
+      surg__buf_printf(b, "%s; ", surg__flag_keys[i].phrase);
+}
+
+/* Keys with values of their own. */
+static void put_others(surg__buf *b, const surg__tfact *f) {
+  if (f->branch_ranks) surg__buf_puts(b, "outputs of the branches of one rank; ");
+  if (f->branch_spread) surg__buf_puts(b, "outputs of the branches broadcast; ");
+  if (f->same)
+    surg__buf_puts(b, f->but_two ? "inputs of one shape, but for the last two axes; "
+                                 : "inputs of one shape; ");
   if (f->fixed)
     surg__buf_puts(b, f->open_first ? "fixed sizes, but for the batch; " : "fixed sizes; ");
   if (f->batch) surg__buf_printf(b, "batch %lld; ", (long long)f->batch);
@@ -160,9 +119,9 @@ static void put_shapes(surg__buf *b, const surg__tfact *f) {
 /* One fact as a phrase. */
 static void put_fact(surg__buf *b, const surg__tfact *f) {
   put_scope(b, f);
-  put_conditions(b, f);
-  put_signature(b, f);
-  put_shapes(b, f);
+  put_limits(b, f);
+  put_tabled(b, f);
+  put_others(b, f);
   if (f->says) surg__buf_printf(b, "%s; ", f->says);
   if (!b->n) surg__buf_puts(b, "without a limit; ");
   if (!b->failed) b->n -= 2; /* the last separator */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the names in a target exist. Used by read.c only. */
+/* Whether the names in a target exist. Used by what reads targets only. */
 #ifndef SURG_TARGET_NAMES_H
 #define SURG_TARGET_NAMES_H
 
@@ -16,7 +16,8 @@ bool surg__target_knows(const surg__target *t, const char *name, int *op, char *
 #define SURG__N_INPUT 1u
 #define SURG__N_OUTPUT 2u
 #define SURG__N_ATTR 4u
-#define SURG__N_TYPE 8u /* a type parameter */
+#define SURG__N_TYPE 8u      /* a type parameter */
+#define SURG__N_OPERATOR 16u /* an operator, with a form or without; alone only */
 /* Whether some version of the operator has a part of one of these kinds and this name. Indexes
  * ("0"), "*", operators without a schema (op 0) and operators that runtimes add are accepted
  * unchecked. */

@@ -108,13 +108,13 @@ typedef struct surg__tfact {
   surg__tlist initializers;    /* inputs that must not be the output of a Constant node */
   surg__tlist not_before;      /* operators that must not be the only reader of the first output;
                                 * Mul/const: with a constant operand, Mul/wide: a large one */
-  surg__tlist only_before; /* operators of which one must be the only reader of it */
-  surg__tlist not_after; /* operators that must not produce the first input */
+  surg__tlist only_before;     /* operators of which one must be the only reader of it */
+  surg__tlist not_after;       /* operators that must not produce the first input */
   surg__tlist producers, not_producers; /* producer_name of the model, or none of these */
-  surg__tlist row;             /* constant inputs whose elements must be consecutive integers */
-  surg__tlist iota;            /* attributes whose elements must be 0, 1, 2, ... */
-  surg__tlist halves;          /* attributes whose two halves must be equal */
-  surg__tlist odd;             /* attributes whose elements must be odd */
+  surg__tlist row;    /* constant inputs whose elements must be consecutive integers */
+  surg__tlist iota;   /* attributes whose elements must be 0, 1, 2, ... */
+  surg__tlist halves; /* attributes whose two halves must be equal */
+  surg__tlist odd;    /* attributes whose elements must be odd */
   /* Attributes that must be, or must not be, present in the node, even with their default value. */
   surg__tlist written, unwritten;
   const char *says;   /* a limit as prose, which is not checked; for `refused`: the reason */
@@ -151,7 +151,7 @@ struct surg_target {
   surg_context *ctx;
   surg__arena arena;
   const char *name, *title, *source;
-  const char *date; /* the day of its facts, YYYY-MM-DD; NULL: not stated */
+  const char *date;         /* the day of its facts, YYYY-MM-DD; NULL: not stated */
   struct surg_target *host; /* runs the nodes that this target does not run; NULL: no fallback */
   SURG_VEC(surg__tspan) opsets; /* supported opsets by domain */
   surg__tspan ir;
@@ -184,21 +184,21 @@ struct surg_target {
   surg__tri repeats; /* functions that call others and have values may be expanded twice */
   surg__tri outside; /* functions may call functions of domains that the model does not import */
   surg__tri empty_lists; /* attributes may be lists without elements */
-  surg__tri bodies;  /* operators with a function body in the ONNX standard need no kernel */
+  surg__tri bodies;      /* operators with a function body in the ONNX standard need no kernel */
   surg__tdynamic dynamic;
-  bool rest_refused;  /* operators that are not listed are unsupported, not unknown */
-  bool unsorted_main; /* `unsorted` applies to the main graph, not to subgraphs */
-  bool names_only;    /* empty rows are names from a list: what forms the engine accepts is not
-                       * stated */
-  const char *says;   /* a limit in words on the whole list: no model is proven to be supported;
-                       * NULL: none */
-  bool closed;        /* operators of other domains must be registered by the user */
-  bool inlined;       /* nodes of functions are of the opsets that the model imports */
-  bool last_import;   /* of two imports of a domain the engine uses the last */
+  bool rest_refused;   /* operators that are not listed are unsupported, not unknown */
+  bool unsorted_main;  /* `unsorted` applies to the main graph, not to subgraphs */
+  bool names_only;     /* empty rows are names from a list: what forms the engine accepts is not
+                        * stated */
+  const char *says;    /* a limit in words on the whole list: no model is proven to be supported;
+                        * NULL: none */
+  bool closed;         /* operators of other domains must be registered by the user */
+  bool inlined;        /* nodes of functions are of the opsets that the model imports */
+  bool last_import;    /* of two imports of a domain the engine uses the last */
   bool lax_attributes; /* references outside functions and further values of a Constant are not
                         * rejected (judge_lax.c) */
-  bool strict_shapes; /* at its newest opset it rejects declared shapes that contradict
-                       * inference */
+  bool strict_shapes;  /* at its newest opset it rejects declared shapes that contradict
+                        * inference */
   surg__tlist external_keys;  /* accepted keys of external_data, "prepacked_*"; empty: not stated */
   surg__tri missing_files;    /* accepts models with a weight whose data file is missing */
   surg__tri short_files;      /* accepts models with a weight beyond the end of its data file */

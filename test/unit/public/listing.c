@@ -5,6 +5,7 @@
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/schema.h>
 #include <onnxsurg/target.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
@@ -192,6 +193,8 @@ START_TEST(targets_state_facts) {
   ck_assert(!surg_target_ir(t, &low, &high) && high == INT64_MAX);
   surg_target_span(7, INT64_MAX, span, sizeof span);
   ck_assert_str_eq(span, "from 7");
+  surg_target_span(7, 7, span, sizeof span);
+  ck_assert_str_eq(span, "7");
   ck_assert_str_eq(surg_target_domain(t, 0), "");
   ck_assert_ptr_null(surg_target_domain(t, 1));
   ck_assert_str_eq(surg_target_note(t, 0), "one");
@@ -215,6 +218,34 @@ START_TEST(targets_state_facts) {
 }
 END_TEST
 
+START_TEST(targets_state_each_key) {
+  static const char *const facts[] = {"\"whole\": true",
+                                      "\"fed\": [\"*\"]",
+                                      "\"fed\": true",
+                                      "\"given\": [\"B\"]",
+                                      "\"row\": [\"W\"]",
+                                      "\"counts\": {\"pads\": [4, 4]}",
+                                      "\"known\": {\"W\": [0, 1]}",
+                                      "\"values\": {\"W\": [0, 1]}",
+                                      "\"const\": [\"W\"]",
+                                      "\"not_after\": [\"Relu\"]",
+                                      "\"odd\": [\"dilations\"]",
+                                      "\"size\": {\"W\": [1, null]}"};
+  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+    char json[300], *words = NULL;
+    surg_target *t = NULL;
+    snprintf(json, sizeof json, "{\"name\": \"t\", \"source\": \"\", \"ops\": {\"Conv\": {%s}}}",
+             facts[i]);
+    ck_assert_msg(surg_target_parse(ctx, json, strlen(json), "t", &t) == SURG_OK, "%s",
+                  surg_context_error(ctx));
+    ck_assert_int_eq(surg_target_fact(t, 0, 0, &words), SURG_OK);
+    ck_assert_msg(*words && strcmp(words, "without a limit") != 0, "%s", facts[i]);
+    surg_context_free_bytes(ctx, words);
+    surg_target_free(t);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("listing");
   TCase *t = tcase_create("listing");
@@ -225,6 +256,7 @@ int main(void) {
   tcase_add_test(t, operators_have_versions);
   tcase_add_test(t, operators_have_bodies);
   tcase_add_test(t, targets_state_facts);
+  tcase_add_test(t, targets_state_each_key);
   suite_add_tcase(s, t);
   return unit_run(s);
 }
