@@ -116,7 +116,7 @@ static void print_cut(FILE *out, const verdict *v, const char *target, const cha
   consent_spell(with, sizeof with, (repair_consent){v->result.used, v->result.used_interface});
   fprintf(out, "  cut: %zu of %zu nodes form a part of their own%s; %zu before, %zu after\n", core,
           before + core + behind,
-          supported ? " that is supported" : ", which has unsupported parts too", before, behind);
+          supported ? " that is supported" : ", not known to be supported", before, behind);
   fprintf(out, "    onnxsurg repair --target %s %s%s--partial ", target, with, with[0] ? " " : "");
   cli_put(out, in);
   fprintf(out, " all.onnx\n");

@@ -194,20 +194,22 @@ bool surg__dims_product(const int64_t *dims, size_t rank, uint64_t *out) {
 static unsigned distance(const char *a, const char *b, unsigned limit) {
   size_t na = strlen(a), nb = strlen(b);
   if (na > 63 || nb > 63) return limit + 1;
-  unsigned row[64];
-  for (size_t j = 0; j <= nb; j++) row[j] = (unsigned)j;
+  unsigned rows[3][64]; /* of a[0..i-2], a[0..i-1] and a[0..i] */
+  for (size_t j = 0; j <= nb; j++) rows[0][j] = (unsigned)j;
   for (size_t i = 1; i <= na; i++) {
-    unsigned diagonal = row[0];
+    unsigned *row = rows[i % 3];
+    const unsigned *before = rows[(i - 1) % 3], *twice = rows[(i + 1) % 3];
     row[0] = (unsigned)i;
     for (size_t j = 1; j <= nb; j++) {
-      unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-      if (row[j] + 1 < best) best = row[j] + 1;
+      unsigned best = before[j - 1] + (a[i - 1] != b[j - 1]);
+      if (before[j] + 1 < best) best = before[j] + 1;
       if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      diagonal = row[j];
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped && twice[j - 2] + 1 < best) best = twice[j - 2] + 1;
       row[j] = best;
     }
   }
-  return row[nb];
+  return rows[na % 3][nb];
 }
 
 const char *surg__nearest(const char *word, const void *list, size_t count, surg__name_at at) {

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/base.h"
+
 /* Normalizes "ai.onnx" and NULL to "", the default domain. */
 static const char *canonical_domain(const char *domain) {
   return !domain || !strcmp(domain, "ai.onnx") ? "" : domain;
@@ -96,6 +98,16 @@ const surg__attr_def *surg__schema_attr(const surg_schema *s, const char *name) 
 const char *surg__op_name(int op) {
   if (op <= 0 || op >= SURG_OP_COUNT) return NULL;
   return surg__schemas[surg__op_index[op].first].name;
+}
+
+/* Name i of all operators; NULL: it is of another domain. */
+static const char *name_of_domain(const void *domain, size_t i) {
+  const surg_schema *s = &surg__schemas[surg__op_index[i + 1].first];
+  return !strcmp(s->domain, domain) ? s->name : NULL;
+}
+
+const char *surg__schema_nearest(const char *domain, const char *word) {
+  return surg__nearest(word, domain, SURG_OP_COUNT - 1, name_of_domain);
 }
 
 const surg__param *surg__schema_formal(const surg_schema *s, bool output, size_t i) {

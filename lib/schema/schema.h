@@ -80,5 +80,7 @@ extern const surg_schema surg__schemas[];
 extern const size_t surg__schema_count;
 /* The name of an operator id, e.g. "Relu", for messages. */
 const char *surg__op_name(int op);
+/* The operator of the domain ("" for ONNX) whose name is most similar to a word; NULL: none is. */
+const char *surg__schema_nearest(const char *domain, const char *word);
 
 #endif

@@ -251,7 +251,7 @@ static surg_status plan_parts(row *r, size_t parts, uint64_t *before) {
   for (size_t k = 0; k < n; k++) before[k + 1] = add(before[k], r->weight[k]);
   if (n < parts)
     return surg__error(s->ctx, SURG_EUSAGE, surg_model_path(s->m),
-                       "%zu nodes are not enough for %zu parts", n, parts);
+                       "%zu parts need as many nodes; the model has %zu", parts, n);
   const uint64_t total = before[n], slack = total / parts / SLACK;
   size_t from = 0;
   for (size_t p = 1; p <= parts; p++) {

@@ -10,15 +10,30 @@
 static const struct alias {
   const char *said, *name;
 } aliases[] = {
-    {"ort", "onnxruntime"},      {"onnx-runtime", "onnxruntime"}, {"trt", "tensorrt"},
-    {"nvidia", "tensorrt"},      {"ov", "openvino"},              {"opencv", "opencv-dnn"},
-    {"cv", "opencv-dnn"},        {"cv2", "opencv-dnn"},           {"rknn", "rknn-toolkit2"},
-    {"ncnn", "ncnn-onnx2ncnn"},  {"pnnx", "ncnn-pnnx"},           {"barracuda", "unity-barracuda"},
-    {"sentis", "unity-sentis"},  {"coreml", "coreml-onnx"},       {"tvm", "tvm-relax"},
-    {"qnn", "qualcomm-qairt"},   {"snpe", "qualcomm-qairt"},      {"onnx-mlir", "onnx-mlir-cpu"},
-    {"webgl", "onnxruntime-web-webgl"}, {"webgpu", "onnxruntime-web-webgpu"},
-    {"webnn", "onnxruntime-web-webnn"}, {"ort-cuda", "onnxruntime-cuda"},
-    {"ort-dml", "onnxruntime-dml"}, {"directml", "onnxruntime-dml"},
+    {"ort", "onnxruntime"},
+    {"onnx-runtime", "onnxruntime"},
+    {"trt", "tensorrt"},
+    {"nvidia", "tensorrt"},
+    {"ov", "openvino"},
+    {"opencv", "opencv-dnn"},
+    {"cv", "opencv-dnn"},
+    {"cv2", "opencv-dnn"},
+    {"rknn", "rknn-toolkit2"},
+    {"ncnn", "ncnn-onnx2ncnn"},
+    {"pnnx", "ncnn-pnnx"},
+    {"barracuda", "unity-barracuda"},
+    {"sentis", "unity-sentis"},
+    {"coreml", "coreml-onnx"},
+    {"tvm", "tvm-relax"},
+    {"qnn", "qualcomm-qairt"},
+    {"snpe", "qualcomm-qairt"},
+    {"onnx-mlir", "onnx-mlir-cpu"},
+    {"webgl", "onnxruntime-web-webgl"},
+    {"webgpu", "onnxruntime-web-webgpu"},
+    {"webnn", "onnxruntime-web-webnn"},
+    {"ort-cuda", "onnxruntime-cuda"},
+    {"ort-dml", "onnxruntime-dml"},
+    {"directml", "onnxruntime-dml"},
 };
 
 /* A name split into stem and version: "tensorrt" and "8.6". The version may be empty. */
@@ -27,7 +42,9 @@ typedef struct split {
   char version[104];
 } split;
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 /* Splits a name at the first "-" that a digit follows, otherwise at a digit:
  * "rknn-toolkit2-2.0.0-beta0", "trt8.6". Converts to lower case and replaces aliases of the
@@ -92,11 +109,30 @@ static const char *name_at(const void *ctx, size_t i) {
   return surg_context_target(ctx, i);
 }
 
-/* The target of the context with the most similar name, or NULL. */
-static const char *nearest(surg_context *ctx, const char *name) {
+static const char *stem_at(const void *stems, size_t i) {
+  return ((const split *)stems)[i].stem;
+}
+
+/* The target of the context with the most similar name, else the newest one whose name without
+ * version is most similar ("tensort" is near "tensorrt", not near "tensorrt-8.6"); or NULL. */
+static const char *nearest(surg_context *ctx, const char *name, const split *want) {
   size_t n = surg__target_count;
   while (surg_context_target(ctx, n)) n++;
-  return surg__nearest(name, ctx, n, name_at);
+  const char *near = surg__nearest(name, ctx, n, name_at);
+  const size_t words = surg__target_count + SURG_COUNT(aliases);
+  split *stems = near ? NULL : surg__calloc(ctx, words, sizeof *stems);
+  if (!stems) return near;
+  for (size_t i = 0; i < surg__target_count; i++) split_name(surg__target_texts[i].name, &stems[i]);
+  for (size_t i = 0; i < SURG_COUNT(aliases); i++)
+    snprintf(stems[surg__target_count + i].stem, sizeof stems->stem, "%s", aliases[i].said);
+  const char *stem = surg__nearest(want->stem, stems, words, stem_at);
+  split newest = {"", ""};
+  bool exact;
+  if (stem) split_name(stem, &newest);
+  newest.version[0] = 0;
+  const surg__target_text *found = stem ? best(&newest, &exact) : NULL;
+  surg__free(ctx, stems);
+  return found ? found->name : NULL;
 }
 
 static surg__target *none(surg_context *ctx, const char *name, const split *want) {
@@ -114,7 +150,7 @@ static surg__target *none(surg_context *ctx, const char *name, const split *want
                 "nothing is known of a version that old; the oldest known is %s", near);
     return NULL;
   }
-  near = nearest(ctx, name);
+  near = nearest(ctx, name, want);
   surg__error(ctx, SURG_EUSAGE, name, "there is no such target%s%s%s (onnxsurg targets lists all)",
               near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
   return NULL;

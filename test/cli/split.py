@@ -100,7 +100,7 @@ class Split(Case):
             for by in ('nodes', 'bytes'):
                 m = self.there_and_back('m.onnxtxt', '--parts', n, '--by', by)
                 self.assertEqual(len(m['parts']), int(n))
-        self.bad(2, '7 nodes are not enough for 10 parts', 'split', 'm.onnxtxt', '--parts', '10')
+        self.bad(2, '10 parts need as many nodes; the model has 7', 'split', 'm.onnxtxt', '--parts', '10')
 
     def test_few_values_cross(self):
         """Two blocks with one value between them and many within."""

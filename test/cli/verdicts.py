@@ -92,6 +92,9 @@ class Verdicts(Case):
         self.assertEqual(r.returncode, 2)
         self.assertEqual(r.stdout, b'')
         self.assertIn(b'nonsense: error: there is no such target', r.stderr)
+        for word, near in (('tensort', 'tensorrt-'), ('trtt-10', 'tensorrt-'), ('opennvino', 'openvino-')):
+            r = self.run_tool('check', '--target', word, 'm.onnx')
+            self.assertIn(f'did you mean {near}'.encode(), r.stderr)
 
     def test_age(self):
         """Facts are old after 183 days: the clock is given, and the day of the facts is no leap day."""

@@ -266,8 +266,11 @@ static bool unregistered(surg__loader *L, const surg_node *n, int64_t opset) {
   const int64_t newest = surg_schema_newest(n->domain);
   int64_t later = opset + 1;
   while (later <= newest && !surg_schema_find(n->domain, n->op_type, later)) later++;
-  char when[48] = "";
-  if (later <= newest) snprintf(when, sizeof when, "; it came with opset %lld", (long long)later);
+  const bool comes = later <= newest;
+  const char *near = comes ? NULL : surg__schema_nearest(n->domain, n->op_type);
+  char when[100] = "";
+  if (comes) snprintf(when, sizeof when, "; it came with opset %lld", (long long)later);
+  if (near) snprintf(when, sizeof when, "; did you mean %s?", near);
   return surg__load_unclean(L, n->src.field_off, "E103", "no such operator in opset %lld%s",
                             (long long)opset, when);
 }
