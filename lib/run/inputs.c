@@ -6,7 +6,10 @@
 #include "eval/core/number.h"
 #include "eval/core/piece.h"
 #include "eval/core/value.h"
+#include "ir/ir.h" /* for declared ranges of values only */
 #include "run/run.h"
+
+#define WHOLE_MOST 0x1p62 /* numbers in a range that integers are drawn from */
 
 static uint64_t next_random(uint64_t *state) {
   *state += 0x9e3779b97f4a7c15u;
@@ -53,8 +56,13 @@ static void make_reals(surg__maker *m, uint64_t at, uint64_t n, double *to) {
 /* As make_reals, integers. */
 static void make_whole(surg__maker *m, uint64_t at, uint64_t n, uint64_t *to) {
   /* A smaller `below` is a retry: the model rejected larger numbers. */
-  const int64_t below = m->whole > 0 && m->below >= SURG__MADE_BELOW ? m->whole : m->below;
-  const uint64_t size = below > 0 ? (uint64_t)below : 1;
+  const bool first = m->below >= SURG__MADE_BELOW;
+  const int64_t below = m->whole > 0 && first ? m->whole : m->below;
+  uint64_t size = below > 0 ? (uint64_t)below : 1, low = 0;
+  if (first && !m->whole && m->low < m->high && m->high - m->low < WHOLE_MOST) {
+    low = (uint64_t)(int64_t)ceil(m->low);
+    size = (uint64_t)((int64_t)floor(m->high) - (int64_t)low) + 1;
+  }
   switch (m->fill) {
     case SURG__FILL_ZEROS:
     case SURG__FILL_ONES:
@@ -64,7 +72,7 @@ static void make_whole(surg__maker *m, uint64_t at, uint64_t n, uint64_t *to) {
       for (uint64_t i = 0; i < n; i++) to[i] = at + i;
       return;
     default:
-      for (uint64_t i = 0; i < n; i++) to[i] = next_random(&m->state) % size;
+      for (uint64_t i = 0; i < n; i++) to[i] = low + next_random(&m->state) % size;
   }
 }
 
@@ -143,8 +151,8 @@ static surg_status make_tensor(surg_context *ctx, surg__maker *m, const surg_typ
 #define IN_SEQUENCE 2 /* elements of a sequence */
 
 /* The recursion is bounded: types are nested no deeper than the messages they were read from. */
-surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
-                             surg__array *out) {
+static surg_status make(surg_context *ctx, surg__maker *m, const surg_type *type,
+                        surg__array *out) {
   const surg_type_kind kind = surg_type_get_kind(type);
   if (kind == SURG_TYPE_TENSOR) return make_tensor(ctx, m, type, out);
   if (kind != SURG_TYPE_SEQUENCE && kind != SURG_TYPE_OPTIONAL) return SURG_EUNSUPPORTED;
@@ -154,9 +162,54 @@ surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type 
   surg_status s = surg__list_make(ctx, optional ? SURG__V_OPTIONAL : SURG__V_SEQUENCE,
                                   surg__content_of_type(elem), optional ? 1 : IN_SEQUENCE, out);
   for (uint64_t i = 0; s == SURG_OK && i < out->count; i++) {
-    s = surg__input_make(ctx, m, elem, &surg__list_of(out)->items[i]);
+    s = make(ctx, m, elem, &surg__list_of(out)->items[i]);
     if (s != SURG_OK) surg__array_drop(out);
   }
+  return s;
+}
+
+static void limit_reals(const surg__array *in, double low, double high) {
+  double v[SURG__PIECE];
+  for (uint64_t at = 0, n; at < in->count; at += n) {
+    n = in->count - at < SURG__PIECE ? in->count - at : SURG__PIECE;
+    surg__load_run(in->dtype, in->data, at, 1, n, v);
+    for (uint64_t i = 0; i < n; i++)
+      if (!(v[i] >= low && v[i] <= high)) v[i] = v[i] > high ? high : low;
+    surg__store_reals(in->dtype, in->data, at, n, v);
+  }
+}
+
+static void limit_whole(const surg__array *in, double low, double high) {
+  for (uint64_t i = 0; i < in->count; i++) {
+    const double v = (double)(int64_t)surg__load_int(in->dtype, in->data, i);
+    const double near = v < low ? ceil(low) : v > high ? floor(high) : v;
+    if (near != v && fabs(near) < 0x1p63)
+      surg__store_int(in->dtype, in->data, i, (uint64_t)(int64_t)near);
+  }
+}
+
+void surg__input_limit(const surg_value *x, const surg__array *in) {
+  if (!x || !x->said || !in->data) return;
+  if (surg__is_real(in->dtype))
+    limit_reals(in, x->said->low, x->said->high);
+  else if (surg__is_int(in->dtype) || in->dtype == SURG_BOOL)
+    limit_whole(in, x->said->low, x->said->high);
+}
+
+surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_value *v,
+                             surg__array *out) {
+  const surg_range *said = v->said;
+  const bool drawn = said && m->fill == SURG__FILL_RANDOM && !(m->low < m->high) &&
+                     isfinite(said->low) && isfinite(said->high);
+  surg__maker own = *m;
+  if (drawn) {
+    own.low = said->low;
+    own.high = said->high;
+  }
+  const surg_status s = make(ctx, &own, surg_value_declared_type(v), out);
+  m->state = own.state;
+  m->open = own.open;
+  if (s == SURG_OK) surg__input_limit(v, out);
   return s;
 }
 

@@ -19,7 +19,7 @@ surg_status surg__value_load_as(surg_context *ctx, const char *path, const surg_
 /* The header of an .npy file. */
 typedef struct surg__npy_head {
   int dtype;
-  size_t size; /* bytes of an element */
+  size_t size;       /* bytes of an element */
   bool big, fortran; /* big-endian; column-major */
   uint32_t rank;
   int64_t dims[SURG_LIMIT_RANK];
@@ -66,10 +66,10 @@ typedef bool (*surg__dim_of)(void *user, const char *symbol, int64_t *out);
 
 typedef struct surg__maker {
   surg__fill fill;
-  uint64_t state;       /* the seed; advances with each draw */
-  int64_t below;        /* random integers are from 0 to below - 1: often they are indices */
-  int64_t size;         /* default size of open dimensions */
-  surg__dim_of dim_of;  /* may be NULL; *out is initially `size` */
+  uint64_t state;      /* the seed; advances with each draw */
+  int64_t below;       /* random integers are from 0 to below - 1: often they are indices */
+  int64_t size;        /* default size of open dimensions */
+  surg__dim_of dim_of; /* may be NULL; *out is initially `size` */
   void *user;
   double low, high;      /* range of random floats; both 0: -1 to 1 */
   int64_t whole;         /* replaces `below` if above 0 */
@@ -79,11 +79,14 @@ typedef struct surg__maker {
   const surg_type *also; /* supplies sizes that the declared type leaves open; may be NULL */
 } surg__maker;
 
-/* Makes an input of a declared type; a sequence has two elements, an optional has one.
+/* Makes an input by its declared type; a sequence has two elements, an optional has one. Elements
+ * are in the range that the user assumes for the input, and random ones are drawn from all of it.
  * SURG_EUNSUPPORTED: the type is a map, or has tensors of unknown rank; SURG_ELIMIT: the input
  * would have more than m->most elements. */
-surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_type *type,
+surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_value *v,
                              surg__array *out);
+/* Clamps the elements of a made-up input to the range that the user assumes for v; NULL: none. */
+void surg__input_limit(const surg_value *v, const surg__array *in);
 
 /* Limits of equality. Floats agree within absolute + relative * |want|, or within `ulp` units in
  * the last place of their type; NaN equals NaN; everything else must be equal. */
@@ -95,10 +98,9 @@ typedef struct surg__tolerance {
   uint64_t ulp;
 } surg__tolerance;
 typedef struct surg__distance {
-  bool other_shape; /* or another type, or another number of items */
-  uint64_t elements, differing,
-      first;               /* differing: by more than the tolerance; first: index of the first of
-                            * them */
+  bool other_shape;                    /* or another type, or another number of items */
+  uint64_t elements, differing, first; /* differing: by more than the tolerance; first: index of the
+                                        * first of them */
   double max_abs, max_rel; /* over finite floats, including those within the tolerance */
   uint64_t max_ulp;
   double cosine; /* cosine similarity of the finite floats of both; 1 if there are none */

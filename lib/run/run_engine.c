@@ -111,7 +111,7 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
     surg__array_drop(&in[i]);
     if (surg_value_is_initializer(v)) continue;
     *made = true;
-    const surg_status s = surg__input_make(ctx, maker, surg_value_declared_type(v), &in[i]);
+    const surg_status s = surg__input_make(ctx, maker, v, &in[i]);
     if (s == SURG_OK) continue;
     snprintf(r->why, sizeof r->why, "input %s %s", surg__q(ctx, surg_value_name(v)),
              s == SURG_EUNSUPPORTED ? "has a type that cannot be made up: give it"

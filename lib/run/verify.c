@@ -10,7 +10,6 @@
 #include "base/limits.h"
 #include "eval/core/number.h"
 #include "eval/core/piece.h"
-#include "ir/ir.h" /* for declared ranges of values only */
 
 typedef struct side {
   surg_graph *g;
@@ -119,36 +118,7 @@ static surg_status make_input(verify *v, surg__maker *maker, size_t i) {
   if (t && strcmp(surg_value_name(twin), surg_value_name(x)) == 0)
     return surg__array_read(v->ctx, t, &a->in[i]);
   maker->also = twin && surg_value_is_input(twin) ? surg_value_declared_type(twin) : NULL;
-  return surg__input_make(v->ctx, maker, surg_value_declared_type(x), &a->in[i]);
-}
-
-static void limit_reals(const surg__array *in, double low, double high) {
-  double v[SURG__PIECE];
-  for (uint64_t at = 0, n; at < in->count; at += n) {
-    n = in->count - at < SURG__PIECE ? in->count - at : SURG__PIECE;
-    surg__load_run(in->dtype, in->data, at, 1, n, v);
-    for (uint64_t i = 0; i < n; i++)
-      if (!(v[i] >= low && v[i] <= high)) v[i] = v[i] > high ? high : low;
-    surg__store_reals(in->dtype, in->data, at, n, v);
-  }
-}
-
-static void limit_whole(const surg__array *in, double low, double high) {
-  for (uint64_t i = 0; i < in->count; i++) {
-    const double v = (double)(int64_t)surg__load_int(in->dtype, in->data, i);
-    const double near = v < low ? ceil(low) : v > high ? floor(high) : v;
-    if (near != v && fabs(near) < 0x1p63)
-      surg__store_int(in->dtype, in->data, i, (uint64_t)(int64_t)near);
-  }
-}
-
-/* Clamps the elements of a made-up input to the range that the user declared for it. */
-static void limit(const surg_value *x, surg__array *in) {
-  if (!x || !x->said || !in->data) return;
-  if (surg__is_real(in->dtype))
-    limit_reals(in, x->said->low, x->said->high);
-  else if (surg__is_int(in->dtype) || in->dtype == SURG_BOOL)
-    limit_whole(in, x->said->low, x->said->high);
+  return surg__input_make(v->ctx, maker, x, &a->in[i]);
 }
 
 /* A surg__make. */
@@ -164,8 +134,7 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
     const surg_status s = make_input(v, maker, i);
     v->open |= maker->open;
     if (s == SURG_OK) {
-      limit(x, &in[i]);
-      limit(twin_of(&v->sides[1], x, false, i), &in[i]);
+      surg__input_limit(twin_of(&v->sides[1], x, false, i), &in[i]);
       continue;
     }
     snprintf(a->runner.why, sizeof a->runner.why, "input %s cannot be made up",

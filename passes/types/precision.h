@@ -249,6 +249,8 @@ bool prec_loses(surg_model *m, const surg_node *n, size_t i, int to);
 
 /* Pins every slot that makes or reads a value. */
 void prec_pin_value(prec *c, prec_value *x, prec_why why);
+/* Whether all elements of x are numbers of the new type: it is of it, or a Cast of such a value. */
+bool prec_holds(const prec *c, const prec_value *x);
 
 /* --- precision_measure.c --- */
 /* Measures values without a proven bound, by the options `inputs` and `draws`. */

@@ -18,9 +18,11 @@
 #include "precision.h"
 
 #define ENDLESS INT32_MAX
-#define CAST_COST 3      /* of a Cast inside of the model */
-#define INTERFACE_COST 1 /* of one at an input or output: the user asked for it */
-#define GAIN_WEIGHT 1000 /* of a slot of products of matrices that stays */
+#define CAST_COST 12     /* of a Cast inside of the model */
+#define INTERFACE_COST 4 /* of one at an input or output: the user asked for it */
+#define THERE 1          /* less for a Cast that the model has: it stays rather than a new one */
+#define WEIGHT 4         /* of a value that stays */
+#define GAIN_WEIGHT 4000 /* of a slot of products of matrices that stays */
 #define WORK 400         /* visits of an edge, on average */
 
 typedef struct edge {
@@ -52,12 +54,22 @@ static uint32_t vertex(const net *t, uint32_t slot) {
 
 /* --- the network --- */
 
-static int32_t cost_of(const prec *c, const prec_value *x) {
-  if (!x->movable) return ENDLESS;
+static bool at_interface(const prec *c, const prec_value *x) {
+  if (!x || x->made == PREC_NONE) return false;
   bool io = c->slots[x->made].io;
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
     io = io || c->slots[c->reads[r].slot].io;
-  return io ? INTERFACE_COST : CAST_COST;
+  return io;
+}
+
+static int32_t cost_of(const prec *c, const prec_value *x) {
+  if (!x->movable) return ENDLESS;
+  return at_interface(c, x) ? INTERFACE_COST : CAST_COST;
+}
+
+static int32_t cost_there(const prec *c, const prec_cast *x) {
+  const bool io = at_interface(c, x->from) || at_interface(c, x->made);
+  return (io ? INTERFACE_COST : CAST_COST) - THERE;
 }
 
 /* The reading slots other than the producer's, if they are at most one; else PREC_NONE and *many.
@@ -106,7 +118,8 @@ static void add_slot(net *t, uint32_t i) {
   else if (s->holds)
     join(t, vertex(t, i), SINK, ENDLESS, 0);
   else if (s->weight)
-    join(t, vertex(t, i), SINK, (int32_t)(s->weight < GAIN_WEIGHT ? s->weight : GAIN_WEIGHT), 0);
+    join(t, vertex(t, i), SINK,
+         (int32_t)(s->weight < GAIN_WEIGHT / WEIGHT ? WEIGHT * s->weight : GAIN_WEIGHT), 0);
 }
 
 /* What staying costs a slot: nothing if it is of a Cast, which reads or makes any type. */
@@ -145,7 +158,8 @@ static bool build(net *t) {
   for (uint32_t i = 0; i < c->n_values; i++) add_value(t, &c->values[i]);
   for (const prec_cast *x = c->casts; x; x = x->next) {
     const uint32_t in = vertex(t, x->in), out = vertex(t, x->out);
-    if (in != out) join(t, in, out, CAST_COST, CAST_COST);
+    const int32_t cost = cost_there(c, x);
+    if (in != out) join(t, in, out, cost, cost);
   }
   return true;
 }

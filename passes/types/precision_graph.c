@@ -230,8 +230,10 @@ static const char *type_attr(const surg_schema *s, bool *tensor) {
   return NULL;
 }
 
-/* Whether an attribute of the schema may say a type, such as `stash_type`. */
+/* Whether an attribute of the schema may say a type: `to`, `stash_type`. */
 static bool says_type(const surg_schema *s) {
+  bool tensor;
+  if (type_attr(s, &tensor)) return true;
   for (size_t i = 0; i < surg_schema_attr_count(s); i++)
     if (surg_schema_attr_kind(s, i) == SURG_ATTR_INT && strstr(surg_schema_attr_name(s, i), "type"))
       return true;
@@ -296,8 +298,7 @@ static void note_cast(prec *c, surg_node *n, uint32_t in, uint32_t out) {
 static void join_inputs(prec *c, const surg_node *n, const groups *all, uint32_t in) {
   uint32_t first = PREC_NONE;
   const prec_slot *data = in != PREC_NONE ? &c->slots[prec_root(c, in)] : NULL;
-  const bool fixed =
-      data && !data->holds && (data->why == PREC_TARGET || data->why == PREC_SCHEMA);
+  const bool fixed = data && !data->holds && (data->why == PREC_TARGET || data->why == PREC_SCHEMA);
   if (c->kind->integers || surg_node_op(n) == SURG_OP_CastLike) return; /* data and indices */
   for (size_t k = 0; k < all->n; k++) {
     const uint32_t slot = all->of[k].slot;

@@ -38,7 +38,7 @@ static bool too_large(const prec *c) {
 static void meet(prec *c, const surg_value *v, const surg_array *a) {
   prec_value *x = prec_find(c, v);
   /* What follows from a clamped constant would be measured as it was before. */
-  if (!x || x->clamped || x->dtype == c->kind->to || surg_array_kind(a) != SURG_TYPE_TENSOR) return;
+  if (!x || x->clamped || prec_holds(c, x) || surg_array_kind(a) != SURG_TYPE_TENSOR) return;
   double most = 0;
   for (uint64_t i = 0; i < surg_array_count(a); i++) {
     const double size = fabs(surg_array_real(a, i));
@@ -155,8 +155,7 @@ void prec_pin_measured(prec *c) {
   for (uint32_t i = 0; i < c->n_values; i++) {
     prec_value *x = &c->values[i];
     if (x->measured && !(x->bound <= c->limits.top / HEADROOM)) prec_pin_value(c, x, PREC_MEASURED);
-    if (x->measured && x->bound > 0 && x->bound < c->limits.normal)
-      prec_pin_value(c, x, PREC_TINY);
+    if (x->measured && x->bound > 0 && x->bound < c->limits.normal) prec_pin_value(c, x, PREC_TINY);
   }
   if (c->kind->small && !c->aggressive) pin_magnified(c);
 }

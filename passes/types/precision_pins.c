@@ -196,12 +196,20 @@ static void pin_absent(prec *c, prec_value *x, const surg_tensor *t) {
   if (x->absent) prec_pin_value(c, x, PREC_ABSENT);
 }
 
+bool prec_holds(const prec *c, const prec_value *x) {
+  const surg_node *n = surg_value_producer(x->v, NULL);
+  if (x->dtype == c->kind->to) return true;
+  const prec_value *from =
+      n && surg_node_op(n) == SURG_OP_Cast ? prec_find(c, surg_node_input(n, 0)) : NULL;
+  return from && from->dtype == c->kind->to && !c->kind->integers;
+}
+
 static void pin_values(prec *c) {
   prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *stack);
   if (!stack) c->failed = true;
   for (uint32_t i = 0; i < c->n_values && stack; i++) {
     prec_value *x = &c->values[i];
-    if (x->dtype == c->kind->to) continue; /* it cannot lose anything */
+    if (prec_holds(c, x)) continue;
     const surg_tensor *t = x->made == PREC_NONE ? surg_value_constant(x->v) : NULL;
     if (c->kind->integers || c->kind->narrows) pin_default(c, x);
     if (c->kind->integers)
