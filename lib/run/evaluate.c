@@ -189,6 +189,7 @@ static void set_hooks(surg_session *s) {
   }
   if (s->observe) {
     s->exec.watched.watch = show_output;
+    s->exec.watched.arrays_only = true; /* a large weight may not fit in memory */
     s->exec.watched.enter = show;
   }
 }

@@ -92,7 +92,7 @@ typedef struct rows {
   packing *c;
   const surg_tensor *t;
   bool straight;
-  uint8_t flip;           /* XOR of integers: 8 adds 8 to INT4 */
+  uint8_t flip; /* XOR of integers: 8 adds 8 to INT4 */
   uint64_t n, columns;
   size_t size;            /* of an element as in C */
   uint64_t line, block;   /* bytes of a row of the result; columns of a block, 0: no blocks */
@@ -130,13 +130,12 @@ static const uint8_t *row_at(rows *r, uint64_t n, surg_status *s) {
     r->from = n;
     r->count = r->n - n < r->most ? r->n - n : r->most;
     if (r->t && r->straight)
-      *s = surg_tensor_read_numbers(r->t, n * r->columns, r->strip,
-                                    (size_t)(r->count * r->columns));
+      *s =
+          surg_tensor_read_numbers(r->t, n * r->columns, r->strip, (size_t)(r->count * r->columns));
     for (uint64_t k = 0; r->t && !r->straight && k < r->columns && *s == SURG_OK; k++) {
       *s = surg_tensor_read_numbers(r->t, k * r->n + n, r->piece, (size_t)r->count);
       uint8_t *to = r->strip + k * r->size;
-      for (uint64_t i = 0; i < r->count; i++)
-        memcpy(to + i * row, r->piece + i * r->size, r->size);
+      for (uint64_t i = 0; i < r->count; i++) memcpy(to + i * row, r->piece + i * r->size, r->size);
     }
   }
   return *s == SURG_OK ? r->strip + (n - r->from) * row : NULL;
@@ -300,6 +299,8 @@ static bool drop(surg_value *v) {
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   packing c = {.p = p, .m = surg_pass_model(p)};
+  /* Types in the bodies of functions are those of their calls. */
+  if (surg_model_infer_calls(c.m)) return SURG_PASS_FAILED;
   for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
     packed k;
     next = surg_node_next(n);

@@ -53,6 +53,7 @@ typedef enum quant_kind {
 
 typedef struct quant_site {
   surg_node *n;
+  surg_node *turn; /* the Transpose between the weight and n, which no other node reads; or NULL */
   size_t input;
   uint8_t kind; /* quant_kind */
   uint8_t why;
@@ -131,6 +132,10 @@ quant_kind quant_kind_of(const surg_node *n);
  * over. */
 bool quant_axes_of(const surg_node *n, quant_kind kind, size_t input, size_t rank, size_t *axis,
                    size_t *sum);
+/* As quant_axes_of, for the weight of a site, also behind a Transpose. */
+bool quant_site_axes(const quant_site *s, size_t rank, size_t *axis, size_t *sum);
+/* The Transpose of a float constant that makes v; NULL: v is made otherwise. */
+surg_node *quant_turn(const surg_value *v);
 /* Whether a node is in a quantized region: an operand is dequantized, or a result quantized. */
 bool quant_in_region(const surg_node *n);
 /* Whether the user leaves the node to the pass. */

@@ -12,8 +12,8 @@
 #include "../util/samples.h"
 #include "quant_static.h"
 
-#define FAR_SIZE 1000 /* of the least number that masks others */
-#define FIXED_STEPS 8 /* nodes between a weight and its reader */
+#define FAR_SIZE 1000                 /* of the least number that masks others */
+#define FIXED_STEPS 8                 /* nodes between a weight and its reader */
 #define BINS_MOST (UINT64_C(1) << 26) /* bytes of the counts of all values */
 
 /* --- options --- */

@@ -123,6 +123,21 @@ bool quant_axes_of(const surg_node *n, quant_kind kind, size_t input, size_t ran
   }
 }
 
+/* The axis of the operand of a Transpose that becomes axis i. */
+static size_t turned_axis(const surg_node *turn, size_t rank, size_t i) {
+  size_t count;
+  const int64_t *perm = surg_node_ints(turn, "perm", &count);
+  return perm && i < count ? (size_t)perm[i] : rank - 1 - i;
+}
+
+bool quant_site_axes(const quant_site *s, size_t rank, size_t *axis, size_t *sum) {
+  const bool each = quant_axes_of(s->n, (quant_kind)s->kind, s->input, rank, axis, sum);
+  if (!s->turn) return each;
+  *axis = turned_axis(s->turn, rank, *axis);
+  *sum = turned_axis(s->turn, rank, *sum);
+  return each;
+}
+
 static int same_value(void *user, const void *a, const void *b) {
   (void)user;
   return ((const quant_weight *)a)->v == ((const quant_weight *)b)->v;
@@ -138,8 +153,7 @@ static quant_weight *weight_of(quant *c, table *places, surg_value *v, const qua
   const surg_tensor *t = surg_value_initializer(v);
   if (!t) t = surg_value_constant(v);
   const size_t rank = surg_tensor_rank(t);
-  w->each =
-      quant_axes_of(s->n, (quant_kind)s->kind, s->input, rank, &w->axis, &w->sum) && !c->whole;
+  w->each = quant_site_axes(s, rank, &w->axis, &w->sum) && !c->whole;
   c->n_weights++;
   return w;
 }
@@ -154,15 +168,40 @@ static bool is_weight(const surg_value *v) {
   return v && (surg_value_constant(v) || surg_value_is_initializer(v)) && is_float(quant_dtype(v));
 }
 
+surg_node *quant_turn(const surg_value *v) {
+  surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
+  return n && surg_node_op(n) == SURG_OP_Transpose && surg_node_schema(n) &&
+                 is_weight(surg_node_input(n, 0))
+             ? n
+             : NULL;
+}
+
+/* The Transpose through which a product may read its weight from DequantizeLinear: nothing else
+ * notices. */
+static surg_node *turn_of(const quant *c, const surg_value *v) {
+  surg_node *n = quant_turn(v);
+  return n && surg_value_use_count(v, 2) == 1 && !has_reference(n) &&
+                 !surg_pass_keeps_node(c->p, n) && !surg_pass_keeps_value(c->p, v)
+             ? n
+             : NULL;
+}
+
 static bool collect_node(quant *c, table *places, surg_node *n) {
   const int at = product_of(n);
   bool any = false;
   for (size_t i = 0; i < 3 && at >= 0; i++) {
-    if (!(products[at].inputs >> i & 1) || !is_weight(surg_node_input(n, i))) continue;
+    surg_value *v = surg_node_input(n, i);
+    if (!(products[at].inputs >> i & 1)) continue;
+    surg_node *turn = is_weight(v) ? NULL : turn_of(c, v);
+    if (turn) v = surg_node_input(turn, 0);
+    if (!is_weight(v)) continue;
     quant_site *s = &c->sites[c->n_sites];
-    *s =
-        (quant_site){.n = n, .input = i, .kind = products[at].kind, .why = (uint8_t)node_why(c, n)};
-    quant_weight *w = weight_of(c, places, surg_node_input(n, i), s);
+    *s = (quant_site){.n = n,
+                      .turn = turn,
+                      .input = i,
+                      .kind = products[at].kind,
+                      .why = (uint8_t)node_why(c, n)};
+    quant_weight *w = weight_of(c, places, v, s);
     if (!w) return false;
     s->weight = (uint32_t)(w - c->weights);
     s->next = w->sites;

@@ -15,7 +15,7 @@
 
 #define OPSET_DYNAMIC 11 /* DynamicQuantizeLinear */
 #define MOST_USES 64     /* of an operand, looked through for one that is quantized already */
-#define FLIP_BYTES (UINT64_C(1) << 26) /* of a weight that is transposed in advance */
+#define FLIP_BYTES (UINT64_C(1) << 25) /* of a weight that is transposed in advance */
 #define BIAS_BYTES (UINT64_C(1) << 24) /* of a constant bias that is stored in another shape */
 #define FLIP_WORK (UINT64_C(1) << 30)
 
@@ -32,7 +32,8 @@ static bool gemm_fits(const surg_node *n) {
 
 /* Whether a site has a form with integers. */
 static bool has_form(const quant *c, const quant_site *s) {
-  (void)c;
+  const surg_tensor *t = surg_value_constant(c->weights[s->weight].v);
+  if (s->turn && (s->kind == QUANT_CONV || !t || surg_tensor_rank(t) != 2)) return false;
   return s->kind == QUANT_MATMUL || s->kind == QUANT_GEMM || s->kind == QUANT_CONV;
 }
 
@@ -61,8 +62,7 @@ static bool target_takes(quant *c, const quant_site *s) {
 static bool along_results(const quant_weight *w, const quant_site *s) {
   size_t axis, sum;
   const size_t rank = surg_tensor_rank(surg_value_constant(w->v));
-  return !w->each ||
-         (quant_axes_of(s->n, (quant_kind)s->kind, s->input, rank, &axis, &sum) && axis == w->axis);
+  return !w->each || (quant_site_axes(s, rank, &axis, &sum) && axis == w->axis);
 }
 
 static quant_why why_of(quant *c, const quant_site *s) {
@@ -136,8 +136,7 @@ static surg_value *zero_of(quant *c, quant_weight *w) {
   return w->flat;
 }
 
-/* The quantized weight of a Gemm with transB, transposed: a constant, or a Transpose of a large
- * one. */
+/* The quantized weight, transposed: a constant, or a Transpose of a large one. */
 static surg_value *flipped(quant *c, quant_weight *w) {
   static const int64_t turn[] = {1, 0};
   if (w->flipped) return w->flipped;
@@ -180,12 +179,23 @@ static surg_value *bias_of(quant *c, const quant_site *s, surg_value *bias, size
   return n ? surg_node_output(n, 0) : NULL;
 }
 
+/* Whether the product of a site reads the weight transposed: by transB, a Transpose, not by both.
+ */
+static bool reads_turned(const quant *c, const quant_site *s) {
+  const bool flag = s->kind == QUANT_GEMM && surg_node_int(s->n, "transB", 0);
+  if (!s->turn) return flag;
+  const size_t rank = surg_tensor_rank(surg_value_constant(c->weights[s->weight].v));
+  size_t axis, sum, same, other;
+  (void)quant_site_axes(s, rank, &axis, &sum);
+  (void)quant_axes_of(s->n, (quant_kind)s->kind, s->input, rank, &same, &other);
+  return flag != (axis != same); /* a Transpose may leave the axes where they are */
+}
+
 /* The integer product of a site. */
 static surg_node *product(quant *c, const quant_site *s, const surg_node *q) {
   quant_weight *w = &c->weights[s->weight];
   const bool conv = s->kind == QUANT_CONV;
-  const bool turned = s->kind == QUANT_GEMM && surg_node_int(s->n, "transB", 0);
-  surg_value *weight = turned ? flipped(c, w) : w->q, *zero = zero_of(c, w);
+  surg_value *weight = reads_turned(c, s) ? flipped(c, w) : w->q, *zero = zero_of(c, w);
   if (!weight || !zero) return NULL;
   surg_node *n = part(c, s, operator_of(s), "_integer", surg_node_output(q, 0), weight);
   if (!n || surg_node_set_input(n, 2, surg_node_output(q, 2)) || surg_node_set_input(n, 3, zero))
@@ -212,7 +222,8 @@ static bool scaled(quant *c, const quant_site *s, const surg_node *q, surg_node 
     y = bias ? part(c, s, "Add", "_biased", surg_node_output(y, 0), bias) : NULL;
   }
   return y && surg_node_take_output(y, 0, surg_node_output(s->n, 0)) == SURG_OK &&
-         surg_node_erase(s->n) == SURG_OK && quant_drop_constant(old);
+         surg_node_erase(s->n) == SURG_OK && quant_drop_constant(old) &&
+         (!s->turn || surg_node_erase(s->turn) == SURG_OK);
 }
 
 /* Quantizes the weight of a site, as its product needs it. */

@@ -39,8 +39,8 @@ static bool beside(quant_static_state *s, quant_value *x, const quant_value *roo
   surg_graph *g = surg_value_graph(x->v);
   /* In a function the scale is the result of a Constant, the zero point that of one before it. */
   const surg_node *scale = surg_value_producer(root->scale_v, NULL);
-  surg_node *before = scale && !surg_value_producer(x->v, NULL) ? surg_node_next(scale)
-                                                                : quant_after(x->v);
+  surg_node *before =
+      scale && !surg_value_producer(x->v, NULL) ? surg_node_next(scale) : quant_after(x->v);
   surg_node *q = quant_node(s->c, g, before, "QuantizeLinear", x->v, "_quantized");
   surg_node *d = q ? quant_node(s->c, g, before, "DequantizeLinear", x->v, "_dequantized") : NULL;
   if (!d || !feed(q, x->v, root) || !feed(d, surg_node_output(q, 0), root)) return false;

@@ -52,7 +52,7 @@ static double added_by(quant_static_state *s, const quant_member *m) {
   double before = 0, after = 0;
   if (!n) return -HUGE_VAL;
   for (size_t k = 0; k < surg_node_input_count(n); k++) {
-    const quant_value *x = n != m->n              ? quant_value_of(s, surg_node_input(n, k))
+    const quant_value *x = n != m->n                ? quant_value_of(s, surg_node_input(n, k))
                            : quant_is_operand(m, k) ? quant_operand(s, m, k)
                                                     : NULL;
     if (x) before = fmax(before, error_of(s, x->v));

@@ -46,8 +46,13 @@ static int by_handle(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
+/* Whether v is a constant, or a Transpose of one. */
+static bool is_fixed(const surg_value *v) {
+  return surg_value_constant(v) || quant_turn(v);
+}
+
 static bool is_activation(const surg_value *v) {
-  return v && quant_dtype(v) == SURG_FLOAT && !surg_value_constant(v);
+  return v && quant_dtype(v) == SURG_FLOAT && !is_fixed(v);
 }
 
 static bool list_values(quant_static_state *s) {
@@ -121,11 +126,12 @@ static quant_why operands_why(const quant_static_state *s, const quant_member *m
     if (!quant_is_operand(m, i)) continue;
     if (!x || quant_dtype(x) != SURG_FLOAT) return QUANT_DTYPE;
     if (surg_pass_keeps_value(c->p, x)) return QUANT_KEPT;
-    constants += surg_value_constant(x) != NULL;
+    constants += is_fixed(x);
   }
   if (m->role == QUANT_LIMITER) return QUANT_FREE;
   if (m->role != QUANT_PRODUCT) return constants ? QUANT_FORM : QUANT_FREE;
   if (constants > 1) return QUANT_FORM;
+  if (m->site == QUANT_NONE && constants) return QUANT_FORM;
   if (m->site == QUANT_NONE)
     return m->kind == QUANT_MATMUL || m->kind == QUANT_GEMM ? QUANT_FREE : QUANT_COMPUTED;
   return (quant_why)(c->sites[m->site].why ? c->sites[m->site].why
@@ -257,13 +263,29 @@ static bool is_selected(const quant *c, const quant_site *s) {
   return table_has(c->selected, s->n);
 }
 
+/* Whether a Gather reads the weight of a product that is quantized (the embedding of a language
+ * model and its head): with the restored weight the floats need not be stored, too. `chosen`: the
+ * nodes whose weights are restored; NULL: some may be. */
+static bool is_tied(const quant *c, const quant_site *s, const table *chosen) {
+  if (s->kind != QUANT_GATHER || s->why != QUANT_FREE) return false;
+  for (uint32_t i = c->weights[s->weight].sites; i != QUANT_NONE; i = c->sites[i].next)
+    if (c->sites[i].kind != QUANT_GATHER && c->sites[i].why == QUANT_FREE &&
+        (!chosen || table_has(chosen, c->sites[i].n)))
+      return true;
+  return false;
+}
+
 /* Products whose weight is restored read it; the others stay. */
 static bool restore(quant_static_state *s) {
   quant *c = s->c;
   table chosen = {0};
-  if (!table_make(&chosen, c->p, s->n_members + 1)) return false;
+  if (!table_make(&chosen, c->p, s->n_members + c->n_sites + 1)) return false;
   for (size_t i = 0; i < s->n_members; i++)
     if (s->members[i].why == QUANT_FREE && !table_put(&chosen, s->members[i].n)) return false;
+  for (uint32_t i = 0; i < c->n_sites; i++)
+    if (is_tied(c, &c->sites[i], &chosen) && !table_has(&chosen, c->sites[i].n) &&
+        !table_put(&chosen, c->sites[i].n))
+      return false;
   c->selected = &chosen;
   const bool ok = quant_restore_weights(c, is_selected);
   c->selected = NULL;
@@ -300,7 +322,8 @@ static void count_members(quant_static_state *s) {
 static void leave_others(quant_static_state *s) {
   for (uint32_t i = 0; i < s->c->n_sites; i++) {
     quant_site *x = &s->c->sites[i];
-    if (x->why == QUANT_FREE && (x->kind == QUANT_GATHER || x->kind == QUANT_RECURRENT))
+    if (x->why == QUANT_FREE && !is_tied(s->c, x, NULL) &&
+        (x->kind == QUANT_GATHER || x->kind == QUANT_RECURRENT))
       x->why = QUANT_FORM;
   }
 }

@@ -48,9 +48,9 @@ typedef struct quant_value {
   int64_t zero;
   surg_value *scale_v, *zero_v; /* constants; NULL: not made */
   surg_value *restored;         /* if readers read another value than v */
-  bool done, met; /* met: mark_fine was here */
-  bool layer;           /* it is the result of a product that is quantized */
-  double signal, noise; /* of the quantized model, compared with the floats */
+  bool done, met;               /* met: mark_fine was here */
+  bool layer;                   /* it is the result of a product that is quantized */
+  double signal, noise;         /* of the quantized model, compared with the floats */
 } quant_value;
 
 typedef struct quant_static_state {

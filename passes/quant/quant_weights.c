@@ -201,7 +201,8 @@ static bool reread(quant *c, quant_weight *w, bool (*want)(const quant *c, const
   for (uint32_t i = w->sites; i != QUANT_NONE; i = c->sites[i].next) {
     const quant_site *s = &c->sites[i];
     if (s->why != QUANT_FREE || (want && !want(c, s))) continue;
-    if (surg_node_set_input(s->n, s->input, w->restored)) return false;
+    if (surg_node_set_input(s->turn ? s->turn : s->n, s->turn ? 0 : s->input, w->restored))
+      return false;
     c->nodes++;
   }
   return quant_drop_constant(w->v);

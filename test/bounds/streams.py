@@ -47,6 +47,17 @@ def integers(path, data, count, rows):
                       opsets=(("", 21),), ir=10))
 
 
+def tied(path, data, each, rows):
+    """An embedding that is the head, too, transposed."""
+    nodes = [node("Gather", ["w", "k"], ["e"]), node("Tanh", ["e"], ["h"]),
+             node("Transpose", ["w"], ["t"], attr("perm", 7, num(8, 1), num(8, 0))),
+             node("MatMul", ["h", "t"], ["y"])]
+    with open(path, "wb") as f:
+        f.write(model(graph(nodes, [tensor("w", FLOAT, [rows, COLUMNS], None, external(data, 0, each))],
+                            [value("k", INT64, [1])], [value("y", FLOAT, [1, rows])]),
+                      opsets=(("", 21),), ir=10))
+
+
 # name: input, output, memory, the command between them
 WAYS = {
     "to-float16": ("in.onnx", "half.onnx", HALF_MEMORY, ["to-float16"]),
@@ -66,6 +77,8 @@ WAYS = {
                           "four.data"]),
     "dynamic int8": ("in.onnx", "out.onnx", MEMORY, ["quantize", "--dynamic"]),
     "static int8": ("in.onnx", "out.onnx", MEMORY, ["quantize", "--static"]),
+    "tied, static int8": ("tied.onnx", "out.onnx", MEMORY, ["quantize", "--static"]),
+    "tied, dynamic int8": ("tied.onnx", "out.onnx", MEMORY, ["quantize", "--dynamic"]),
     "run": ("in.onnx", None, MEMORY, ["run", "--fill", "random"]),
     "data": ("in.onnx", "moved.onnx", MEMORY, ["data", "--file", "moved.data"]),
     "shards": ("in.onnx", "shards.onnx", MEMORY, ["data", "--shard", "200MiB"]),
@@ -110,6 +123,7 @@ def main():
         products(folder + "/in.onnx", "w.data", count, rows)
         products(folder + "/halves.onnx", "h.data", count, rows, FLOAT16, 2)
         integers(folder + "/integers.onnx", "k.data", count, rows)
+        tied(folder + "/tied.onnx", "w.data", rows * COLUMNS * 4, rows)
         print("%d weights of %d MiB" % (count, rows * COLUMNS * 4 // MIB))
         chosen = [n for n in WAYS if not args.only or n in args.only.split(",")]
         for at, name in enumerate(chosen):

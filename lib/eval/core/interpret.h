@@ -11,10 +11,10 @@ typedef struct surg__machine surg__machine; /* the state of a run */
 
 /* Settings of a run, and its results. */
 typedef struct surg__session {
-  uint64_t max_bytes;   /* limit on the results of one node */
-  uint64_t max_work;    /* limit on operations of the whole run */
-  uint64_t max_turns;   /* limit on iterations of all loops; 0: none */
-  uint64_t deadline;    /* in ns, as surg__os_now_ns; checked between nodes; 0: none */
+  uint64_t max_bytes;         /* limit on the results of one node */
+  uint64_t max_work;          /* limit on operations of the whole run */
+  uint64_t max_turns;         /* limit on iterations of all loops; 0: none */
+  uint64_t deadline;          /* in ns, as surg__os_now_ns; checked between nodes; 0: none */
   bool (*cancel)(void *user); /* asked between nodes; NULL: never true */
   void *cancel_user;
   uint64_t stream_from; /* elements from which weights are streamed; 0: SURG__STREAM_FROM */
@@ -22,6 +22,7 @@ typedef struct surg__session {
   /* Called for every value that a node computes, in subgraphs and functions too. To keep the array,
    * reference it (surg__array_ref) or copy it. A result other than SURG_OK stops the run. */
   surg_status (*watch)(void *user, const surg_node *n, size_t output, const surg__array *a);
+  bool arrays_only; /* it is not called with streams; otherwise these are loaded for it */
   /* Likewise for every input that a subgraph or function receives. */
   surg_status (*enter)(void *user, const surg_value *v, const surg__array *a);
   /* Called before and after each node, in subgraphs and functions too. surg__session_read reads its
