@@ -162,29 +162,21 @@ static bool is_value(const change *c) {
   return c->what == RENAME_INPUT || c->what == RENAME_OUTPUT || c->what == RENAME_VALUE;
 }
 
-/* Renames what can be renamed at once. The others get temporary names first, to free names that
- * are swapped. */
 static surg_pass_result rename_values(renaming *r) {
+  surg_value **values = surg_pass_alloc(r->p, (r->n + 1) * sizeof *values);
+  const char **names = surg_pass_alloc(r->p, (r->n + 1) * sizeof *names);
+  const change **of = surg_pass_alloc(r->p, (r->n + 1) * sizeof *of);
+  size_t n = 0, failed = 0;
+  if (!values || !names || !of) return SURG_PASS_FAILED;
   for (size_t i = 0; i < r->n; i++) {
-    change *c = &r->list[i];
-    if (!is_value(c) || !surg_value_can_rename(c->value, c->to)) continue;
-    if (surg_value_rename(c->value, c->to) != SURG_OK) return SURG_PASS_FAILED;
-    c->done = true;
+    if (!is_value(&r->list[i])) continue;
+    of[n] = &r->list[i];
+    values[n] = r->list[i].value;
+    names[n++] = r->list[i].to;
   }
-  for (size_t i = 0; i < r->n; i++) {
-    const change *c = &r->list[i];
-    if (!is_value(c) || c->done) continue;
-    if (surg_value_is_pinned(c->value)) return taken(r, c);
-    const char *fresh = surg_graph_fresh_name(surg_value_graph(c->value), c->to);
-    if (!fresh || surg_value_rename(c->value, fresh) != SURG_OK) return SURG_PASS_FAILED;
-  }
-  for (size_t i = 0; i < r->n; i++) {
-    const change *c = &r->list[i];
-    if (!is_value(c) || c->done) continue;
-    if (!surg_value_can_rename(c->value, c->to)) return taken(r, c);
-    if (surg_value_rename(c->value, c->to) != SURG_OK) return SURG_PASS_FAILED;
-  }
-  return SURG_PASS_CHANGED;
+  const surg_status s = surg_model_rename_values(r->m, values, names, n, &failed);
+  if (s == SURG_EINVALID) return taken(r, of[failed]);
+  return s == SURG_OK ? SURG_PASS_CHANGED : SURG_PASS_FAILED;
 }
 
 static surg_pass_result rename_nodes(renaming *r) {

@@ -19,7 +19,6 @@ typedef struct rename_change {
   const char *from, *to;
   surg_value *value;
   surg_node *node;
-  bool done;
 } rename_change;
 
 /* Lists the changes of the options prefix, suffix, match and by, in memory of the pass; *n is 0

@@ -142,7 +142,9 @@ static bool link_value_info(linker *k, const surg__field *f, const char *name,
   surg_graph *at = NULL;
   surg_value *v = *name ? surg__load_lookup(k->g, name, &at) : NULL;
   if (v && at != k->g) v = NULL;
-  if (!v || v->input || v->in_value_info) return add_stray(k, f, name, type, v);
+  /* The inputs of a function have names only: value_info declares their types. */
+  const bool declared = v && v->input && k->g->kind != SURG_GRAPH_FUNCTION;
+  if (!v || declared || v->in_value_info) return add_stray(k, f, name, type, v);
   v->decl.src = surg__load_src(f);
   v->decl.type = type;
   v->in_value_info = true;

@@ -108,6 +108,31 @@ START_TEST(rename_across_scopes) {
 }
 END_TEST
 
+START_TEST(rename_at_once) {
+  surg_value *a = named(add1(then, "Neg", x), "a"), *b = named(add1(other, "Neg", x), "b");
+  surg_value *const all[] = {x, a, b, a};
+  size_t failed = 9;
+  const char *const swapped[] = {"a", "x", "b", "c"}; /* the last name of a value counts */
+  ck_ok(surg_model_rename_values(m, all, swapped, 4, &failed));
+  ck_assert_str_eq(surg_value_name(x), "a");
+  ck_assert_str_eq(surg_value_name(a), "c");
+  ck_assert_ptr_eq(surg_graph_find_value(then, "c"), a);
+  const char *const clash[] = {"x", "c", "x"};
+  ck_assert_int_eq(surg_model_rename_values(m, all, clash, 3, &failed), SURG_EINVALID);
+  ck_assert_uint_ne(failed, 1);
+  ck_assert_str_eq(surg_value_name(x), "a");
+  ck_assert_str_eq(surg_value_name(b), "b");
+  ck_assert_ptr_eq(surg_graph_find_value(g, "a"), x);
+  const char *const one[] = {"same", "same", "b"};
+  ck_assert_int_eq(surg_model_rename_values(m, all, one, 3, NULL), SURG_EINVALID);
+  const char *const bare[] = {""};
+  ck_assert_int_eq(surg_model_rename_values(m, all, bare, 1, NULL), SURG_EUSAGE);
+  const char *const back[] = {"c", "a"};
+  ck_ok(surg_model_rename_values(m, all, back, 2, NULL));
+  ck_ok(surg_model_verify(m));
+}
+END_TEST
+
 /* Inner value "s" hides an outer one of that name: reading the outer one moves a label away. */
 START_TEST(shadowing) {
   surg_value *inner = named(add1(then, "Neg", x), "s");
@@ -572,6 +597,7 @@ int main(void) {
   tcase_add_test(t, erase_tree);
   tcase_add_test(t, replace_attr_graph);
   tcase_add_test(t, rename_across_scopes);
+  tcase_add_test(t, rename_at_once);
   tcase_add_test(t, shadowing);
   tcase_add_test(t, shadowing_at_the_edge);
   tcase_add_test(t, replace_across_scopes);
