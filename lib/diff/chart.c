@@ -110,6 +110,26 @@ void surg__diff_unchart(surg_diff *d, int k) {
   surg__free(d->ctx, s->slots);
 }
 
+void surg__diff_unpair(surg_diff *d) {
+  for (int k = 0; k < 2; k++) {
+    surg__dside *s = &d->side[k];
+    for (size_t i = 0; i < s->graphs.count; i++) {
+      surg__dgraph *g = &s->graphs.items[i];
+      if (g->g->kind != SURG_GRAPH_FUNCTION) g->twin = SURG__NO_TWIN;
+      g->out_twins = NULL;
+    }
+    for (size_t i = 0; i < s->nodes.count; i++) {
+      s->nodes.items[i].twin = s->nodes.items[i].item = SURG__NO_TWIN;
+      s->nodes.items[i].marks = 0;
+    }
+    for (size_t i = 0; i < s->values.count; i++) {
+      s->values.items[i].twin = s->values.items[i].item = SURG__NO_TWIN;
+      s->values.items[i].marks = 0;
+    }
+  }
+  d->items.count = d->graphs.count = d->queue.count = d->symbols.count = d->queued = 0;
+}
+
 void surg__diff_pair_values(surg_diff *d, surg__dvalue *a, surg__dvalue *b) {
   if (!a || !b || a->twin != SURG__NO_TWIN || b->twin != SURG__NO_TWIN) return;
   a->twin = (uint32_t)(b - d->side[1].values.items);

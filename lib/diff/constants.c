@@ -35,9 +35,10 @@ static void pair_read(surg_diff *d, const surg__dgraph *g, evidence e) {
     const surg__dnode *a = &d->side[0].nodes.items[i];
     if (a->twin == SURG__NO_TWIN) continue;
     const surg_node *n = a->n, *m = d->side[1].nodes.items[a->twin].n;
-    for (uint32_t j = 0; j < n->n_in && j < m->n_in; j++)
-      propose(d, n->in[j].value, m->in[j].value, e);
     /* Operands may be in the other order. */
+    const uint32_t other = surg__diff_is_swapped(d, n, m);
+    for (uint32_t j = 0; j < n->n_in && (j ^ other) < m->n_in; j++)
+      propose(d, n->in[j].value, m->in[j ^ other].value, e);
     const bool free = e != PLACE && surg__diff_swappable(n) && surg__diff_swappable(m);
     for (uint32_t j = 0; free && j < 2; j++) propose(d, n->in[j].value, m->in[1 - j].value, e);
   }

@@ -73,8 +73,19 @@ typedef struct surg__dsymbol {
   const char *a, *b;
 } surg__dsymbol;
 
+/* What decides first where two nodes of one model could be the partner of a node of the other. */
+typedef enum surg__dway {
+  SURG__WAY_DOWN,      /* what they are computed from */
+  SURG__WAY_UP,        /* what is computed from them */
+  SURG__WAY_NAMES,     /* their names, even against the structure */
+  SURG__WAY_DOWN_FREE, /* as the first two, whatever the names */
+  SURG__WAY_UP_FREE,
+  SURG__WAYS
+} surg__dway;
+
 struct surg_diff {
   surg_context *ctx;
+  surg__dway way;
   surg__arena arena;
   surg__dside side[2];
   bool whole; /* elements may be read to find pairs */
@@ -89,6 +100,10 @@ struct surg_diff {
   surg_status status;              /* sticky: out of memory */
 };
 
+static inline bool surg__diff_upward(const surg_diff *d) {
+  return d->way == SURG__WAY_UP || d->way == SURG__WAY_UP_FREE;
+}
+
 /* Whether this is the default domain. */
 static inline bool surg__diff_standard(const char *domain) {
   return !domain[0] || strcmp(domain, "ai.onnx") == 0;
@@ -97,6 +112,8 @@ static inline bool surg__diff_standard(const char *domain) {
 /* --- chart.c --- */
 surg_status surg__diff_chart(surg_diff *d, int k, surg_model *m);
 void surg__diff_unchart(surg_diff *d, int k);
+/* Removes all pairs and items, except pairs of functions. */
+void surg__diff_unpair(surg_diff *d);
 /* The index of an object; SURG__NO_TWIN: it is not in the chart. */
 uint32_t surg__diff_index(const surg__dside *s, const void *object);
 static inline surg__dvalue *surg__dvalue_of(const surg__dside *s, const surg_value *v) {
@@ -130,6 +147,9 @@ const char *surg__diff_type_text(surg_diff *d, const surg_type *t);
 
 /* Whether the two inputs of a node can be swapped. */
 bool surg__diff_swappable(const surg_node *n);
+/* Whether the order of the inputs does not matter to both nodes, and more of them are pairs in the
+ * other order. */
+bool surg__diff_is_swapped(const surg_diff *d, const surg_node *n, const surg_node *m);
 /* The number of an input, or 0 where inputs can be swapped. */
 uint32_t surg__diff_slot(const surg_node *n, uint32_t input);
 /* --- digest.c --- */

@@ -98,7 +98,8 @@ static bool claimed(const matcher *m, int k, const surg__dnode *x) {
 
 /* Whether the pair may be made now: names do not contradict it, or do not bind. */
 static bool permitted(const matcher *m, const surg__dnode *a, const surg__dnode *b) {
-  if (!m->names_bind || strcmp(label(a->n), label(b->n)) == 0) return true;
+  if (!m->names_bind || m->d->way >= SURG__WAY_DOWN_FREE) return true;
+  if (strcmp(label(a->n), label(b->n)) == 0) return true;
   return !claimed(m, 0, a) && !claimed(m, 1, b);
 }
 
@@ -323,6 +324,7 @@ static bool accepted(const matcher *m, const wishes *w, int kind, uint32_t a, ui
   const surg__dnode *x = node(m, 0, a), *y = node(m, 1, b);
   if (!is_free(x) || !is_free(y)) return false;
   if (round == UNDISPUTED) return !other_wish(w, m, kind, a, b);
+  if (round == SAME_NAME && m->d->way >= SURG__WAY_DOWN_FREE) return false;
   if (round == SAME_NAME) return strcmp(label(x->n), label(y->n)) == 0;
   return permitted(m, x, y);
 }
@@ -334,8 +336,9 @@ static void pair_by_context(matcher *m) {
     make_wishes(m, &w, UP);
     m->names_bind = true;
     for (round_t round = UNDISPUTED; round < ROUNDS; round++)
-      for (int kind = 0; kind < 2; kind++)
+      for (int k = 0; k < 2; k++)
         for (uint32_t i = 0; i < m->g[0]->count; i++) {
+          const int kind = k ^ (surg__diff_upward(m->d));
           const uint32_t a = m->g[0]->first + i, b = w.of[kind][0][i];
           if (b != SURG__NO_TWIN && accepted(m, &w, kind, a, b, round)) bind(m->d, a, b);
         }
@@ -472,8 +475,8 @@ static void pair_edited(matcher *m, size_t first) {
   pair_unique(m, WEIGHTS);
   spread_all(m, first, LIKE_FORM);
   choose(m, BOTH, false);
-  choose(m, DOWN, false);
-  choose(m, UP, false);
+  choose(m, surg__diff_upward(m->d) ? UP : DOWN, false);
+  choose(m, surg__diff_upward(m->d) ? DOWN : UP, false);
   drain_again(m, first, LIKE_FORM);
   drain_again(m, first, LIKE_OP);
   pair_replaced(m);
@@ -484,6 +487,7 @@ void surg__diff_match(surg_diff *d, uint32_t a, uint32_t b) {
   matcher m = {.d = d, .g = {&d->side[0].graphs.items[a], &d->side[1].graphs.items[b]}};
   const size_t first = d->queue.count;
   digest(&m, true);
+  if (d->way == SURG__WAY_NAMES) pair_unique(&m, NAMED);
   pair_unique(&m, BOTH);
   /* Before neighbors: a node that is rewired would pair its old producer with its new one, though
    * both are in both models. */

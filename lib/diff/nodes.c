@@ -255,8 +255,7 @@ static int pairs_of(const surg_diff *d, const surg_node *n, const surg_node *m, 
   return pairs;
 }
 
-/* The order of the inputs does not matter to both nodes, and more of them agree in the other. */
-static bool is_swapped(const surg_diff *d, const surg_node *n, const surg_node *m) {
+bool surg__diff_is_swapped(const surg_diff *d, const surg_node *n, const surg_node *m) {
   return surg__diff_swappable(n) && surg__diff_swappable(m) &&
          pairs_of(d, n, m, 1) > pairs_of(d, n, m, 0);
 }
@@ -264,7 +263,7 @@ static bool is_swapped(const surg_diff *d, const surg_node *n, const surg_node *
 static void compare_inputs(const nodes *x) {
   surg_diff *d = x->d;
   const surg_node *n = x->n[0]->n, *m = x->n[1]->n;
-  const uint32_t other = is_swapped(d, n, m);
+  const uint32_t other = surg__diff_is_swapped(d, n, m);
   if (other) add(x, SURG_DIFF_EDGE, "inputs", SURG_DIFF_REMARK)->note = "in the other order";
   for (uint32_t i = 0; i < n->n_in || i < m->n_in; i++) {
     const surg_value *v = i < n->n_in ? n->in[i].value : NULL;

@@ -64,6 +64,53 @@ static void compare(surg_diff *d) {
   surg__diff_regions(d);
 }
 
+static void pair_and_compare(surg_diff *d, surg__dway way) {
+  d->way = way;
+  pair_graphs(d);
+  see_models(d);
+  if (d->status == SURG_OK) compare(d);
+  see_models(d);
+}
+
+/* How much there is to say: edits that no other one implies, then all. */
+static uint64_t cost_of(const surg_diff *d) {
+  uint64_t edits = 0, roots = 0;
+  for (size_t i = 0; i < d->items.count; i++) {
+    if (d->items.items[i].level != SURG_DIFF_EDIT) continue;
+    edits++;
+    roots += d->items.items[i].cause == SURG_DIFF_NO_ITEM;
+  }
+  return roots << 32 | (edits & UINT32_MAX);
+}
+
+/* Most bytes of weights that a comparison may read, and nodes that it may have, to be repeated. */
+#define READ_AGAIN (64u << 20)
+#define NODES_AGAIN 200000u
+#define NODES_FREE 10000u /* the same for orders that ignore names */
+
+/* No order of preferences finds the fewest edits of all models: several are tried, the best one is
+ * kept. A single edit cannot become less. */
+static void find_fewest(surg_diff *d) {
+  const uint64_t room = d->room, read = d->read;
+  surg__dway best = SURG__WAY_DOWN;
+  pair_and_compare(d, best);
+  uint64_t least = cost_of(d);
+  const size_t nodes = d->side[0].nodes.count + d->side[1].nodes.count;
+  if (d->read - read > READ_AGAIN || nodes > NODES_AGAIN) return;
+  for (int way = SURG__WAY_UP; way <= SURG__WAYS; way++) {
+    if (d->status != SURG_OK || least >> 32 < 2) return;
+    if (way == SURG__WAY_DOWN_FREE && nodes > NODES_FREE) way = SURG__WAYS;
+    if (way == SURG__WAYS && d->way == best) return;
+    surg__diff_unpair(d);
+    d->room = room;
+    d->read = read;
+    pair_and_compare(d, way == SURG__WAYS ? best : (surg__dway)way);
+    if (cost_of(d) >= least) continue;
+    least = cost_of(d);
+    best = (surg__dway)way;
+  }
+}
+
 surg_status surg_diff_new(surg_model *a, surg_model *b, const surg_diff_options *options,
                           surg_diff **out) {
   surg_diff_options o;
@@ -87,11 +134,9 @@ surg_status surg_diff_new(surg_model *a, surg_model *b, const surg_diff_options 
     surg__diff_digest_operators(d);
     for (int k = 0; k < 2; k++) surg__diff_digest_bodies(d, k);
     for (int k = 0; k < 2; k++) surg__diff_digest_captures(d, k);
-    pair_graphs(d);
   }
   see_models(d);
-  if (d->status == SURG_OK) compare(d);
-  see_models(d);
+  if (d->status == SURG_OK) find_fewest(d);
   const surg_status s = d->status;
   if (s == SURG_OK)
     *out = d;
