@@ -328,18 +328,33 @@ int cli_check_certificate(const char *certificate, bool one, const char *in, con
       text);
 }
 
+int cli_make_folders(const char *path) {
+  char *copy = strdup(path);
+  int why = copy ? 0 : ENOMEM;
+  for (char *p = copy; !why && *p && (p = strchr(p + 1, '/')); *p = '/') {
+    *p = 0;
+    surg__stat st;
+    if (surg__os_stat(copy, &st) != 0) why = surg__os_make_folder(copy);
+    if (why == EEXIST) why = 0;
+  }
+  free(copy);
+  return why;
+}
+
 int cli_need_folder(const char *dir, const char *option, bool make) {
   surg__stat st;
-  const int why = surg__os_stat(dir, &st);
+  int why = surg__os_stat(dir, &st);
+  if (why == ENOENT && make && *dir) {
+    cli_text path = {0};
+    cli_text_printf(&path, "%s/", dir);
+    why = path.failed ? ENOMEM : cli_make_folders(cli_text_of(&path));
+    cli_text_free(&path);
+    if (!why) why = surg__os_stat(dir, &st);
+  }
   if (!why && st.directory) return EXIT_DONE;
   cli_text t = {0};
   cli_text_puts(&t, why ? strerror(why) : "is no folder");
   if (option) cli_text_printf(&t, " (%s)", option);
-  if (make && why == ENOENT) {
-    cli_text_puts(&t, "; make it with `mkdir -p ");
-    cli_text_escape(&t, dir, 0);
-    cli_text_putc(&t, '`');
-  }
   cli_error_text(dir, &t);
   return EXIT_IO;
 }

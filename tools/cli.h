@@ -100,8 +100,10 @@ int cli_check_folder(const char *path);
 /* Rejects --certificate of files that tools/certify cannot read, before a run. `one`: there is one
  * model, and it is written; certificate, out: NULL if not given. */
 int cli_check_certificate(const char *certificate, bool one, const char *in, const char *out);
+/* Makes all folders that `path` names before its last `/`; returns 0 or an errno. */
+int cli_make_folders(const char *path);
 /* Fails with EXIT_IO, after printing an error, when `dir` is not a folder. `option` is the
- * option that names it, or NULL; with `make` the error suggests how to create a missing folder. */
+ * option that names it, or NULL; with `make` a missing folder is made. */
 int cli_need_folder(const char *dir, const char *option, bool make);
 /* The last component of a path. */
 const char *cli_base_name(const char *path);

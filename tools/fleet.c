@@ -53,19 +53,6 @@ static int work(void *user) {
   return cli_flush(c->f->work(c->f->user, c->m));
 }
 
-static int make_folders(const char *path) {
-  char *copy = strdup(path);
-  int why = copy ? 0 : ENOMEM;
-  for (char *p = copy; !why && *p && (p = strchr(p + 1, '/')); *p = '/') {
-    *p = 0;
-    surg__stat st;
-    if (surg__os_stat(copy, &st) != 0) why = surg__os_make_folder(copy);
-    if (why == EEXIST) why = 0;
-  }
-  free(copy);
-  return why;
-}
-
 /* Reports an error about a model in place of its work. */
 static void fail(slot *s, int why) {
   snprintf(s->fault, sizeof s->fault, "%s", strerror(why));
@@ -101,7 +88,7 @@ static bool start(crew *w) {
   cli_progress_clear(); /* or the copy would clear it */
   int why = surg__os_temp(&s->out);
   if (!why) why = surg__os_temp(&s->err);
-  if (!why && f->writes && c.m->out) why = make_folders(c.m->out);
+  if (!why && f->writes && c.m->out) why = cli_make_folders(c.m->out);
   const int copied = why ? why : surg__os_start_copy(work, &c, s->out, s->err, &s->id);
   if (copied && w->working) { /* perhaps for lack of processes or files */
     close_files(s);

@@ -27,10 +27,18 @@ class Outputs(Case):
 
     def test_missing_folder(self):
         self.bad(3, r'^no/such/out: error: .*mkdir -p no/such`', 'in.onnx', 'no/such/out')
-        self.bad(3, r'^no: error: .*mkdir -p no`', '--out-dir', 'no', 'in.onnx')
         self.bad(3, r'is no folder', '--out-dir', 'in.onnx', 'in.onnx')
         self.bad(3, r'mkdir -p no`', 'reduce', '--test', 'true', 'in.onnx', 'no/out')
+        self.bad(3, r'^in.onnx/x: error: Not a directory \(--out-dir\)', '--out-dir', 'in.onnx/x', 'in.onnx')
         self.clean('in.onnx')
+
+    def test_out_dir_is_made(self):
+        self.ok('--dry-run', '--out-dir', 'no', 'in.onnx')
+        self.clean('in.onnx')
+        self.ok('--out-dir', 'some/new/folder', 'in.onnx')
+        self.assertEqual(self.read('some/new/folder/in.onnx'), self.want)
+        self.ok('data', '--embed', '--out-dir', 'more/', 'in.onnx')
+        self.assertTrue(os.path.exists('more/in.onnx'))
 
     def test_folder(self):
         os.mkdir('d')

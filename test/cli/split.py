@@ -4,6 +4,7 @@
 import json
 import os
 import resource
+import struct
 
 import common
 from common import Case, w
@@ -194,6 +195,66 @@ g (int32[N,S] ids, int64[N,S] kinds, float[N,S,2] past) => (float[N,S,3] logits,
         self.bad(1, 'no embeddings', 'split', '--embeddings', 'm.onnxtxt', '-o', 'q')
         self.bad(1, 'no head', 'split', '--head', 'm.onnxtxt', '-o', 'q')
         self.bad(2, 'expects one of', 'split', '--head', '--parts', '2', 'm.onnxtxt')
+
+    def write_npy(self, name, shape, numbers, code='f'):
+        head = "{'descr': '<%s', 'fortran_order': False, 'shape': (%s,), }" % (
+            {'f': 'f4', 'q': 'i8'}[code], ','.join(map(str, shape)))
+        self.write(name, b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() +
+                   struct.pack('<%d%s' % (len(numbers), code), *numbers))
+
+    def test_prompt_and_step(self):
+        """Two models of a decoder that share their weights: a prompt of 4 tokens, then a step, computes
+        what the decoder computes of 5 tokens."""
+        self.write('d.onnxtxt', ("""<ir_version: 8, opset_import: ["" : 17]>
+g (float[1,1,S,2] x, float[1,1,P,2] past_k, float[1,1,P,2] past_v)
+   => (float[1,1,S,2] y, float[1,1,T,2] present_k, float[1,1,T,2] present_v)
+   <float[2,2] w = {1,2,3,4}, float[2,400] big = {%s}> {
+  k = MatMul (x, w)
+  r = ReduceSum <keepdims = 1> (big)
+  v = Mul (x, r)
+  present_k = Concat <axis = 2> (past_k, k)
+  present_v = Concat <axis = 2> (past_v, v)
+  kt = Transpose <perm = [0, 1, 3, 2]> (present_k)
+  s = MatMul (x, kt)
+  a = Softmax <axis = -1> (s)
+  y = MatMul (a, present_v)
+}
+""" % ','.join(str(i % 7 / 100) for i in range(800))).encode())
+        said = self.ok('split', '--prompt', '4', '--length', '8', 'd.onnxtxt', '-o', 'd').decode()
+        self.assertRegex(said, r'^d-prompt.onnx: \d+ nodes, weights of .*\nd-step.onnx: ')
+        self.assertEqual(sorted(n for n in os.listdir('.') if n.startswith('d')),
+                         ['d-prompt.onnx', 'd-step.onnx', 'd.data', 'd.onnxtxt'])
+        self.assertLess(os.path.getsize('d.data'), 2 * 3200)
+        row = [[k / 10 + i for i in range(2)] for k in range(5)]
+        self.write_npy('x5.npy', [1, 1, 5, 2], sum(row, []))
+        self.write_npy('x4.npy', [1, 1, 4, 2], sum(row[:4], []))
+        self.write_npy('x1.npy', [1, 1, 1, 2], row[4])
+        self.write_npy('none.npy', [1, 1, 0, 2], [])
+        self.write_npy('empty.npy', [1, 1, 8, 2], [0.0] * 16)
+        for name, count in (('at0.npy', 0), ('at4.npy', 4)):
+            self.write_npy(name, [1], [count], 'q')
+        run = lambda out, model, **files: self.ok('run', model, '--out', out, *sum(
+            (['--input', '%s=%s' % f] for f in files.items()), []))
+        run('whole', 'd.onnxtxt', x='x5.npy', past_k='none.npy', past_v='none.npy')
+        run('one', 'd-prompt.onnx', x='x4.npy', past_k='empty.npy', past_v='empty.npy',
+            past_length='at0.npy')
+        run('two', 'd-step.onnx', x='x1.npy', past_k='one/present_k.npy',
+            past_v='one/present_v.npy', past_length='at4.npy')
+        last = struct.unpack('<10f', self.read('whole/y.npy')[-40:])[-2:]
+        for a, b in zip(last, struct.unpack('<2f', self.read('two/y.npy')[-8:])):
+            self.assertAlmostEqual(a, b, delta=1e-5 * abs(a))
+        # A window and a file of another name
+        self.ok('split', '--prompt', '4', '--length', '8', '--window', '--json', '--overwrite',
+                '--external-data', 'other.data', 'd.onnxtxt', '-o', 'd')
+        for name, rows in (('d-prompt.onnx', 4), ('d-step.onnx', 1)):
+            self.ok('check', name)
+            self.assertIn('float[1, 1, %d, 2] x' % rows, self.ok('cat', '--no-weights', name).decode())
+            self.assertIn('float[1, 1, 8, 2] past_k', self.ok('cat', '--no-weights', name).decode())
+        self.bad(2, '--prompt needs --length', 'split', '--prompt', '4', 'd.onnxtxt')
+        self.bad(2, '--length needs --prompt|expects one of', 'split', '--length', '4', 'd.onnxtxt')
+        self.bad(3, 'exists; give --overwrite', 'split', '--prompt', '4', '--length', '8',
+                 'd.onnxtxt', '-o', 'd')
+        self.bad(2, 'no cache found', 'split', '--prompt', '4', '--length', '8', 'm.onnxtxt', '-o', 'q')
 
     def test_refused(self):
         self.bad(2, 'one of --parts, --max-bytes, --at', 'split', 'm.onnxtxt')

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg split MODEL`: divides a model into parts that run one after another. */
 #include <onnxsurg/edit.h>
+#include <onnxsurg/run.h>
 #include <onnxsurg/split.h>
 #include <onnxsurg/weights.h>
 #include <stdlib.h>
@@ -12,12 +13,14 @@
 #define CUTS 1000u        /* most --at */
 #define CUT_VALUES 10000u /* most values of one --at */
 #define TEXT 400          /* of a message about an address */
+#define ROWS (1u << 24)   /* most rows of a cache */
 
 static const char help[] =
     "usage: onnxsurg split --parts N [OPTION]... MODEL\n"
     "       onnxsurg split --max-bytes SIZE [OPTION]... MODEL\n"
     "       onnxsurg split --at VALUE,... [OPTION]... MODEL\n"
     "       onnxsurg split [--embeddings] [--head] [OPTION]... MODEL\n"
+    "       onnxsurg split --prompt N --length N [OPTION]... MODEL\n"
     "Divides a model into parts that run one after another: STEM-1.onnx, STEM-2.onnx\n"
     "..., and a manifest STEM.split.json that lists them in order. `run`, `verify`\n"
     "and `merge` accept the manifest in place of a model.\n"
@@ -31,12 +34,19 @@ static const char help[] =
     "                      the first part is the embeddings\n"
     "  --head              cut before the last product with a weight: the last part\n"
     "                      is the output projection\n"
+    "  --prompt N          two models of a decoder, STEM-prompt.onnx for N new tokens\n"
+    "                      and STEM-step.onnx for one, with one data file and caches\n"
+    "                      of a fixed length (see `onnxsurg static-cache --help`); no\n"
+    "                      manifest\n"
+    "  --length N          rows of each cache\n"
+    "  --window            keep the newest rows, at the end of the cache\n"
     "  -o, --output STEM   path and start of the names (default: MODEL without its\n"
     "                      extension)\n"
     "  --overwrite         replace parts that exist\n"
     "  --external-data NAME\n"
     "                      store the weights of all parts in one data file; weights\n"
     "                      that are in data files stay there without this option\n"
+    "                      (with --prompt, others are stored in STEM.data)\n"
     "  --no-fsync          do not wait until the disk has the data\n"
     "  --json              print the manifest\n";
 
@@ -47,6 +57,9 @@ enum {
   OPT_AT,
   OPT_EMBEDDINGS,
   OPT_HEAD,
+  OPT_PROMPT,
+  OPT_LENGTH,
+  OPT_WINDOW,
   OPT_OVERWRITE,
   OPT_DATA,
   OPT_NO_FSYNC
@@ -58,6 +71,9 @@ static const struct option options[] = {{"parts", required_argument, NULL, OPT_P
                                         {"at", required_argument, NULL, OPT_AT},
                                         {"embeddings", no_argument, NULL, OPT_EMBEDDINGS},
                                         {"head", no_argument, NULL, OPT_HEAD},
+                                        {"prompt", required_argument, NULL, OPT_PROMPT},
+                                        {"length", required_argument, NULL, OPT_LENGTH},
+                                        {"window", no_argument, NULL, OPT_WINDOW},
                                         {"output", required_argument, NULL, 'o'},
                                         {"overwrite", no_argument, NULL, OPT_OVERWRITE},
                                         {"external-data", required_argument, NULL, OPT_DATA},
@@ -70,14 +86,16 @@ typedef struct splitting {
   surg_split_options how;
   surg_save_options save;
   bool by, overwrite;
-  bool found[2]; /* cut off this surg_split_what */
+  bool found[2];           /* cut off this surg_split_what */
+  uint64_t prompt, length; /* new tokens of the model for prompts, rows of its caches; 0: none */
+  bool window;
   const char *data, *stem;
   cli_words at;
   surg_model *m;
   surg_value ***cuts; /* values of each --at */
   size_t *n_values, n_cuts;
   surg_model **parts;
-  char **paths;
+  char **paths, *stem_path;
   bool *existed; /* a file was at the path before */
   size_t n;
 } splitting;
@@ -107,6 +125,15 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_HEAD:
       j->found[SURG_SPLIT_HEAD] = true;
+      return EXIT_DONE;
+    case OPT_PROMPT:
+    case OPT_LENGTH:
+      if (!cli_number(arg, &n) || n < 1 || n > ROWS)
+        return cli_usage("%s expects 1 to %u", o == OPT_PROMPT ? "--prompt" : "--length", ROWS);
+      *(o == OPT_PROMPT ? &j->prompt : &j->length) = n;
+      return EXIT_DONE;
+    case OPT_WINDOW:
+      j->window = true;
       return EXIT_DONE;
     case OPT_OVERWRITE:
       j->overwrite = true;
@@ -198,37 +225,55 @@ static char *stem_of(const splitting *j, const char *in) {
   return strndup(in, dot && dot != base ? (size_t)(dot - in) : strlen(in));
 }
 
-static char *name_part(const char *stem, size_t k) {
+/* The path of part k, from 1 on; of the manifest for 0. */
+static char *name_part(const splitting *j, const char *stem, size_t k) {
   const size_t room = strlen(stem) + 40;
   char *path = malloc(room);
-  if (path) snprintf(path, room, k ? "%s-%zu.onnx" : "%s.split.json", stem, k);
+  if (path && j->prompt)
+    snprintf(path, room, "%s-%s.onnx", stem, k == 1 ? "prompt" : "step");
+  else if (path)
+    snprintf(path, room, k ? "%s-%zu.onnx" : "%s.split.json", stem, k);
   return path;
+}
+
+/* Models of a prompt and of a step are no chain: they have no manifest. */
+static size_t first_file(const splitting *j) {
+  return j->prompt ? 1 : 0;
 }
 
 /* paths[0] is the manifest, the others the parts. */
 static int name_files(splitting *j, const char *in) {
-  char *stem = stem_of(j, in);
+  j->stem_path = stem_of(j, in);
   j->paths = calloc(j->n + 1, sizeof *j->paths);
   j->existed = calloc(j->n + 1, sizeof *j->existed);
-  int code = stem && j->paths && j->existed ? cli_check_folder(stem) : cli_no_memory();
-  for (size_t k = 0; code == EXIT_DONE && k <= j->n; k++) {
-    j->paths[k] = name_part(stem, k);
+  int code =
+      j->stem_path && j->paths && j->existed ? cli_check_folder(j->stem_path) : cli_no_memory();
+  for (size_t k = first_file(j); code == EXIT_DONE && k <= j->n; k++) {
+    j->paths[k] = name_part(j, j->stem_path, k);
     if (!j->paths[k]) code = cli_no_memory();
     if (code == EXIT_DONE) j->existed[k] = surg__os_exists(j->paths[k]);
     if (code != EXIT_DONE || j->overwrite || !j->existed[k]) continue;
     cli_error(j->paths[k], "exists; give --overwrite or another --output");
     code = EXIT_IO;
   }
-  free(stem);
   return code;
+}
+
+static surg_status write_data(splitting *j, const char *file) {
+  const surg_data_options o = {
+      .size = sizeof o, .file = file, .keep = !j->data, .no_fsync = j->save.no_fsync};
+  return surg_model_save_data(j->parts, (const char *const *)(j->paths + 1), j->n, &o, NULL);
 }
 
 static surg_status write_parts(splitting *j) {
   surg_status s = SURG_OK;
-  if (j->data) {
-    const surg_data_options o = {
-        .size = sizeof o, .file = j->data, .no_fsync = j->save.no_fsync, .attributes = false};
-    return surg_model_save_data(j->parts, (const char *const *)(j->paths + 1), j->n, &o, NULL);
+  if (j->data) return write_data(j, j->data);
+  if (j->prompt) {
+    cli_text name = {0};
+    cli_text_printf(&name, "%s.data", cli_base_name(j->stem_path));
+    s = name.failed ? SURG_ENOMEM : write_data(j, cli_text_of(&name));
+    cli_text_free(&name);
+    return s;
   }
   for (size_t k = 0; s == SURG_OK && k < j->n; k++)
     s = surg_model_save(j->parts[k], j->paths[k + 1], &j->save);
@@ -248,7 +293,7 @@ static surg_status write_manifest(splitting *j, surg_context *ctx, char **text) 
 /* After a failure: parts without their manifest would only be in the way of the next run. Those
  * that replaced others stay. */
 static void remove_parts(const splitting *j) {
-  for (size_t k = 0; k <= j->n; k++)
+  for (size_t k = first_file(j); k <= j->n; k++)
     if (!j->existed[k]) surg__os_unlink(j->paths[k]);
 }
 
@@ -279,17 +324,43 @@ static void put_part(const splitting *j, size_t k) {
 }
 
 static void report(const splitting *j, const char *text) {
-  if (j->common.json) {
+  if (j->common.json && j->prompt)
+    cli_print_json(json_pack("{s:i,s:o,s:o}", "schema", 1, "prompt", cli_text_json(j->paths[1]),
+                             "step", cli_text_json(j->paths[2])));
+  else if (j->common.json)
     puts(text);
-    return;
-  }
+  if (j->common.json) return;
   if (j->common.quiet) return;
   for (size_t k = 0; k < j->n; k++) put_part(j, k);
+  if (j->prompt) return;
   cli_put(stdout, j->paths[0]);
   printf(": manifest of %zu parts\n", j->n);
 }
 
 /* --- the command --- */
+
+/* Gives a model caches of a fixed length, for `rows` new tokens of each run. */
+static surg_status fix_rows(const splitting *j, surg_model **m, uint64_t rows) {
+  cli_text line = {0};
+  if (!*m) return SURG_ENOMEM;
+  cli_text_printf(&line, "static-cache{length=%llu,new=%llu%s}", (unsigned long long)j->length,
+                  (unsigned long long)rows, j->window ? ",window" : "");
+  const surg_status s = line.failed ? SURG_ENOMEM : surg_run(m, cli_text_of(&line), NULL, NULL);
+  cli_text_free(&line);
+  return s;
+}
+
+static surg_status make_prompt_and_step(splitting *j) {
+  j->parts = calloc(2, sizeof *j->parts);
+  if (!j->parts) return SURG_ENOMEM;
+  j->n = 2;
+  for (size_t k = 0; k < 2; k++) {
+    j->parts[k] = surg_model_clone(j->m);
+    const surg_status s = fix_rows(j, &j->parts[k], k == 0 ? j->prompt : 1);
+    if (s != SURG_OK) return s;
+  }
+  return SURG_OK;
+}
 
 static surg_status make_parts(splitting *j) {
   surg_split *plan = NULL;
@@ -310,13 +381,13 @@ static int run(splitting *j, surg_context *ctx, const char *in) {
   if (code == EXIT_DONE) code = read_cuts(j);
   if (code == EXIT_DONE) {
     choose_balance(j);
-    s = make_parts(j);
+    s = j->prompt ? make_prompt_and_step(j) : make_parts(j);
     code = cli_exit_code(s);
   }
   if (code == EXIT_DONE) code = name_files(j, in);
   if (code == EXIT_DONE) {
     s = write_parts(j);
-    if (s == SURG_OK) s = write_manifest(j, ctx, &text);
+    if (s == SURG_OK && !j->prompt) s = write_manifest(j, ctx, &text);
     if (s != SURG_OK) remove_parts(j);
     code = cli_exit_code(s);
   }
@@ -334,9 +405,27 @@ static void finish(splitting *j) {
   free(j->cuts);
   free(j->n_values);
   free(j->paths);
+  free(j->stem_path);
   free(j->existed);
   free(j->parts);
   free(j->at.items);
+}
+
+static int check_arguments(const splitting *j, char **args, int n) {
+  const int ways = (j->how.parts > 0) + (j->how.max_bytes > 0) + (j->at.n > 0) +
+                   (j->found[0] || j->found[1]) + (j->prompt > 0);
+  if (n != 1) return cli_usage("split expects one model: `onnxsurg split --parts 2 MODEL`");
+  if (ways != 1)
+    return cli_usage(
+        "split expects one of --parts, --max-bytes, --at, --prompt and "
+        "--embeddings, --head");
+  if (!j->prompt != !j->length)
+    return cli_usage(j->prompt ? "--prompt needs --length, the rows of each cache"
+                               : "--length needs --prompt, the new tokens of a prompt");
+  if (j->window && !j->prompt) return cli_usage("--window needs --prompt");
+  if (!j->stem && strcmp(args[0], "-") == 0)
+    return cli_usage("a model from standard input needs --output");
+  return EXIT_DONE;
 }
 
 int cmd_split(int argc, char **argv) {
@@ -344,14 +433,7 @@ int cmd_split(int argc, char **argv) {
   int code;
   const cli_command command = {options, "o:", help, take, &j, &j.common};
   if (cli_options(argc, argv, &command, &code)) {
-    const int ways =
-        (j.how.parts > 0) + (j.how.max_bytes > 0) + (j.at.n > 0) + (j.found[0] || j.found[1]);
-    if (argc - optind != 1)
-      code = cli_usage("split expects one model: `onnxsurg split --parts 2 MODEL`");
-    else if (ways != 1)
-      code = cli_usage("split expects one of --parts, --max-bytes, --at and --embeddings, --head");
-    else if (!j.stem && strcmp(argv[optind], "-") == 0)
-      code = cli_usage("a model from standard input needs --output");
+    code = check_arguments(&j, argv + optind, argc - optind);
     surg_context *ctx = code == EXIT_DONE ? cli_context(&j.common) : NULL;
     if (code == EXIT_DONE) code = ctx ? run(&j, ctx, argv[optind]) : EXIT_LIMIT;
     finish(&j);
