@@ -4,6 +4,7 @@
 
 #include "base/os/deadline.h"
 #include "base/os/program.h"
+#include "base/os/unfinished.h"
 #include "cli.h"
 
 #define SECOND 1000000000ull /* ns */
@@ -24,9 +25,10 @@ bool cli_interrupted(void *user) {
 }
 
 /* Ends the program in a phase that does not look at a clock, or while it cleans up after one that
- * did and has reported that. Output files have no name until complete, so none must be deleted. */
+ * did and has reported that. */
 static void late(void) {
   static const char text[] = "onnxsurg: error: out of time (--timeout)\n";
+  surg__os_remove_unfinished();
   if (!cli_reported()) surg__os_say(text, sizeof text - 1);
   surg__os_exit(EXIT_LIMIT);
 }

@@ -212,6 +212,7 @@ static bool asks_for_depth(int argc, char **argv) {
 int main(int argc, char **argv) {
   if (!surg__os_streams()) surg__os_exit(EXIT_IO);
   surg__os_writes_fail();
+  surg__os_clean_at_end();
   if (!SURG__SANITIZED) surg__os_on_fault(on_fault);
   atexit(exit_in_plugin);
   if (!surg__os_arguments(&argc, &argv)) return cli_no_memory();

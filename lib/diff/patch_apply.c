@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "base/os/os.h"
+#include "base/os/unfinished.h"
 #include "diff/patch.h"
 
 #define PIECE ((size_t)1 << 18)
@@ -241,6 +242,7 @@ static surg_status name_draft(const applier *p, draft *d) {
 /* Names all drafts, data files first and the model last. */
 static surg_status name_all(const applier *p, draft *d, size_t n) {
   surg_status s = SURG_OK;
+  surg__os_hold_end();
   for (size_t i = n; s == SURG_OK && i-- > 0;)
     if (d[i].fd >= 0) s = name_draft(p, &d[i]);
   for (size_t i = 0; i < n; i++) {
@@ -250,6 +252,7 @@ static surg_status name_all(const applier *p, draft *d, size_t n) {
     else
       surg__os_unlink(d[i].path);
   }
+  surg__os_release_end();
   return s;
 }
 

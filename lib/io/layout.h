@@ -69,6 +69,8 @@ static inline const char *surg__layout_location(const surg__layout *l, const sur
 /* Writes and publishes the files in folder `dir`. *renamed: the name of a file was not free, so its
  * location has changed. */
 surg_status surg__layout_write(surg__layout *l, const char *dir, bool no_fsync, bool *renamed);
+/* A model is about to get its name: a process that ends from now on leaves its data files. */
+void surg__layout_needed(const surg__layout *l);
 /* After the models are written: their data files stay. Otherwise surg__layout_free removes them. */
 void surg__layout_keep(surg__layout *l);
 /* Removes the files that were published. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes the data files of a layout. A file that has these bytes already is not written. */
 #include "base/os/os.h"
+#include "base/os/unfinished.h"
 #include "io/save/save.h"
 
 /* The existing data file that has all tensors of file i at their places; NULL: there is none. */
@@ -38,12 +39,16 @@ surg_status surg__layout_publish(surg__layout *l, surg__draft *d, char *path, bo
   }
   /* A file without the mark may be in use by another model at once, and is not removed. */
   const bool marked = surg__os_provisional(d->fd) == 0;
+  surg__os_hold_end();
   const surg_status r = surg__draft_publish_new(l->ctx, d, path, l->where, taken);
   if (r == SURG_OK && !*taken) l->published = true;
-  if (r == SURG_OK && !*taken && marked)
+  if (r == SURG_OK && !*taken && marked) {
     l->made.items[l->made.count++] = path;
-  else
+    surg__os_unfinished(path);
+  } else {
     surg__free(l->ctx, path);
+  }
+  surg__os_release_end();
   return r;
 }
 
@@ -99,6 +104,10 @@ surg_status surg__layout_write(surg__layout *l, const char *dir, bool no_fsync, 
   return r;
 }
 
+void surg__layout_needed(const surg__layout *l) {
+  for (size_t i = 0; i < l->made.count; i++) surg__os_finished(l->made.items[i]);
+}
+
 void surg__layout_keep(surg__layout *l) {
   while (l->made.count) {
     char *made = l->made.items[--l->made.count];
@@ -111,6 +120,7 @@ void surg__layout_remove(surg__layout *l) {
   while (l->made.count) {
     char *made = l->made.items[--l->made.count];
     surg__os_unlink(made);
+    surg__os_finished(made);
     surg__free(l->ctx, made);
   }
 }

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills the program at random moments while it writes: kill.py TOOL [COUNT]
+"""Kills the program at random moments while it writes: kill.py TOOL [COUNT] [--files LIBRARY]
 
 Two versions of a model are written over each other, weights in a data file beside them or in the
-model itself, to another place and in place. After every kill -9 the output must be the one version
+model itself, to another place and in place; with LIBRARY (other_files.c) also onto a slow disk, one
+without unnamed files, one without hard links, and one that is full. After every kill -9 the output must be the one version
 or the other, whole, with the data that belongs to it. COUNT kills that met a running program are
 asked for; ONNXSURG_KILLS overrides it. A temporary name may be left by a kill between link and
 rename (doc/limits.md): where files need no name at first, at most one in LEFT_SHARE may do that."""
 
+import argparse
 import os
 import random
 import shutil
@@ -69,13 +71,13 @@ def one(message, number):
     return dict(fields(message)).get(number)
 
 
-def weights(version):
-    return bytes([version]) * (4 * FLOATS)
+def weights(version, floats=FLOATS):
+    return bytes([version]) * (4 * floats)
 
 
-def model(version):
-    shape = field(1, field(1, 1) + field(2, field(1, field(1, FLOATS))))
-    tensor = field(1, FLOATS) + field(2, 1) + field(8, "w") + field(9, weights(version))
+def model(version, floats=FLOATS):
+    shape = field(1, field(1, 1) + field(2, field(1, field(1, floats))))
+    tensor = field(1, floats) + field(2, 1) + field(8, "w") + field(9, weights(version, floats))
     node = field(1, "x") + field(1, "w") + field(2, "y") + field(4, "Add")
     graph = (field(1, node) + field(2, "g") + field(5, tensor)
              + field(11, field(1, "x") + field(2, shape))
@@ -113,18 +115,24 @@ def nameless_files(folder):
 class Scene:
     """One way of writing."""
 
-    def __init__(self, tool, root, name, args, in_place):
+    def __init__(self, tool, root, name, args, in_place=False, files=None):
+        """files: (library, words) of other_files.c, which the program then runs with."""
         self.name, self.in_place = name, in_place
+        self.named = bool(files and ("named" in files[1] or "nolinks" in files[1]))
+        self.full = bool(files and "full" in files[1])
+        self.environment = dict(os.environ)
         self.folder = os.path.join(root, name)
         os.mkdir(self.folder)
         self.out = os.path.join(self.folder, "out.onnx")
         self.inputs = [os.path.join(root, "%d.onnx" % v) for v in (1, 2)]
         self.args = [tool, "--pass", "ir{to=9}" if in_place else "", *args]
         self.run(0).wait()
+        if files:
+            self.environment.update(LD_PRELOAD=files[0], OTHER_FILES=files[1])
         start = time.monotonic()
         for i in range(4):
-            if self.run(i % 2).wait() != 0:
-                sys.exit(name + ": the program fails without being killed")
+            if self.run(i % 2).wait() != (3 if self.full else 0):
+                sys.exit(name + ": the program ends in another way without being killed")
         self.span = (time.monotonic() - start) / 8  # half of what one takes: most are to be met
         self.torn, self.killed, self.left, self.attempts = [], 0, 0, 0
 
@@ -133,7 +141,7 @@ class Scene:
         if self.in_place and os.path.exists(self.out):
             source = self.out
         return subprocess.Popen(self.args + [source, self.out], stdin=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL)
+                                stderr=subprocess.DEVNULL, env=self.environment)
 
     def kill_once(self):
         i = self.attempts
@@ -145,7 +153,7 @@ class Scene:
         self.killed += met
         self.span *= 1.04 if met else 0.96  # what else the machine does changes all the time
         try:
-            if read_version(self.folder) not in (1, 2):
+            if read_version(self.folder) not in ((1,) if self.full else (1, 2)):
                 self.torn.append("what version?")
         except (ValueError, OSError, KeyError, IndexError, AttributeError) as e:
             self.torn.append(f"{type(e).__name__}: {e}")
@@ -160,8 +168,13 @@ class Scene:
 
 
 def main():
-    tool = os.path.abspath(sys.argv[1])
-    count = int(os.environ.get("ONNXSURG_KILLS", sys.argv[2] if len(sys.argv) > 2 else 2000))
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("tool")
+    p.add_argument("count", nargs="?", type=int, default=2000)
+    p.add_argument("--files", metavar="LIBRARY")
+    a = p.parse_args()
+    tool = os.path.abspath(a.tool)
+    count = int(os.environ.get("ONNXSURG_KILLS", a.count))
     random.seed(int(os.environ.get("ONNXSURG_SEED", "1")))
     root = workplace()
     try:
@@ -173,6 +186,12 @@ def main():
         scenes = [Scene(tool, root, "whole", [], False), Scene(tool, root, "data", outside, False),
                   Scene(tool, root, "whole-in-place", [], True),
                   Scene(tool, root, "data-in-place", outside, True)]
+        if a.files:
+            for words in ("slow", "named", "slow named", "nolinks", "full"):
+                name = words.replace(" ", "-")
+                scenes.append(Scene(tool, root, "data-" + name, outside, False, (a.files, words)))
+        else:
+            print("other file systems: not tested without their library")
         share = -(-count // len(scenes))
         for scene in scenes:
             while scene.killed < share and scene.attempts < share * ATTEMPTS:
@@ -185,6 +204,7 @@ def main():
     if any(s.killed < share for s in scenes):
         sys.exit("too few kills met a running program")
     left = sum(s.left for s in scenes)
+    left -= sum(s.left for s in scenes if s.named)  # there, a file has a name from the start
     if nameless and left > 1 + sum(s.killed for s in scenes) // LEFT_SHARE:
         sys.exit("temporary names are left too often: that is no narrow window")
     sys.exit(any(s.torn for s in scenes))

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""outside.py TOOL [COUNT]: what other processes, users and disks do while the program works.
+"""outside.py TOOL [COUNT] [--files LIBRARY]: what other processes, users and disks do while the program works.
 
 COUNT rounds each (ONNXSURG_ROUNDS overrides it): two processes write one output; the model is cut
-while it is read; SIGINT and SIGTERM come while it is written. Once: a full disk, a folder without
+while it is read; SIGINT, SIGTERM and SIGHUP come while it is written, with LIBRARY (other_files.c) also
+on a slow disk and on one without unnamed files. Once: a full disk, a folder without
 permission to write, standard streams whose reader has gone. The output is the old one or a whole new one,
 nothing else is left, and a failed command prints one line and ends by itself."""
+import argparse
 import os
 import random
 import shutil
@@ -20,6 +22,7 @@ sys.dont_write_bytecode = True
 import kill
 
 MIB = 1 << 20
+OTHER_FILES = None  # the library of --files
 
 
 class Failed(Exception):
@@ -32,8 +35,9 @@ def expect(condition, text):
 
 
 def start(tool, args, folder, **more):
-    return subprocess.Popen([tool, *args], cwd=folder, stdin=subprocess.DEVNULL,
-                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **more)
+    more.setdefault("stdin", subprocess.DEVNULL)
+    return subprocess.Popen([tool, *args], cwd=folder, stdout=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, **more)
 
 
 def end(process):
@@ -202,23 +206,78 @@ def cut(tool, folder, count):
     return f" (exit codes: {seen})"
 
 
-def signals(tool, folder, count):
-    """SIGINT and SIGTERM while the output is written."""
-    inputs(folder)
-    random.seed(2)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def end_by_signals(tool, folder, count, args, files):
+    """How many of `count` signals met a running program. Nothing may be left, not for a moment later."""
     span, met = 0.05, 0
-    subprocess.run([tool, "1.onnx", "out.onnx"], cwd=folder, check=True)
+    environment = dict(os.environ, LD_PRELOAD=OTHER_FILES, OTHER_FILES=files) if files else None
+    known = []
+    for v in (2, 1):
+        both_end(start(tool, [*args, f"{v}.onnx", "out.onnx"], folder))
+        known += os.listdir(folder)
     for i in range(count):
-        process = start(tool, [f"{i % 2 + 1}.onnx", "out.onnx"], folder)
+        process = start(tool, [*args, f"{i % 2 + 1}.onnx", "out.onnx"], folder, env=environment)
         time.sleep(random.random() * span)
-        process.send_signal((signal.SIGINT, signal.SIGTERM)[i // 2 % 2])
+        process.send_signal(SIGNALS[i // 2 % 3])
         code, error = end(process)
         met += code < 0
         span *= 1.05 if code < 0 else 0.95
-        expect(code in (0, -signal.SIGINT, -signal.SIGTERM), f"exit {code}: {error}")
+        expect(code == 0 or -code in SIGNALS, f"{files}: exit {code}: {error}")
         expect_whole(folder)
-        left(folder, *[n for n in os.listdir(folder) if n.startswith(".onnxsurg-")])
-    return f" ({met} met a running program)"
+        left(folder, *known)
+        if i % 16 == 0 and args:  # data files that are there already would not be written again
+            for name in os.listdir(folder):
+                if name.startswith("w"):
+                    os.unlink(os.path.join(folder, name))
+            os.unlink(os.path.join(folder, "out.onnx"))
+            both_end(start(tool, [f"{i % 3 % 2 + 1}.onnx", "out.onnx"], folder))
+    return met
+
+
+def signals(tool, folder, count):
+    """The user asks a writer to end."""
+    inputs(folder)
+    random.seed(2)
+    said = []
+    for files in ("", "named", "slow named", "nolinks") if OTHER_FILES else ("",):
+        for args in ([], WITH_DATA):
+            met = end_by_signals(tool, folder, count // 3 if files else count, args, files)
+            said.append(f"{files}{' with data' * bool(args)}: {met}".strip(": "))
+    more = "" if OTHER_FILES else "; other file systems: not tested without their library"
+    return f" (met a running program: {', '.join(said)}{more})"
+
+
+def kept_ignored(tool, folder, count):
+    """A signal that was ignored before (nohup) stays ignored."""
+    inputs(folder)
+    process = start(tool, ["-", "out.onnx"], folder, preexec_fn=ignore_hangup, stdin=subprocess.PIPE)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGHUP)
+    with open(os.path.join(folder, "1.onnx"), "rb") as f:
+        error = process.communicate(f.read(), timeout=60)[1]
+    expect(process.returncode == 0, f"exit {process.returncode}: {error}")
+    expect_whole(folder)
+
+
+def ignore_hangup():
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+
+
+def out_of_time(tool, folder, count):
+    """--timeout ends a writer whose file has a name from the start."""
+    if not OTHER_FILES:
+        return " (not tested without the library of other file systems)"
+    inputs(folder)
+    both_end(start(tool, ["1.onnx", "out.onnx"], folder))
+    with open(os.path.join(folder, "2.onnx"), "wb") as f:
+        f.write(kill.model(2, floats=1 << 26))
+    environment = dict(os.environ, LD_PRELOAD=OTHER_FILES, OTHER_FILES="slow named")
+    code, error = end(start(tool, ["--timeout", "1", "2.onnx", "out.onnx"], folder, env=environment))
+    expect(code == 4 and error.count("\n") == 1, f"exit {code}: {error}")
+    expect_whole(folder)
+    left(folder)
 
 
 def full_disk(tool, folder, count):
@@ -280,14 +339,23 @@ def closed_pipes(tool, folder, count):
 
 
 SCENES = [two_writers, two_writers_of_data, one_name, one_copy, removed_data, no_hard_links, cut,
-          signals, full_disk, read_only, closed_pipes]
+          signals, kept_ignored, out_of_time, full_disk, read_only, closed_pipes]
 
 
 def main():
-    tool = os.path.abspath(sys.argv[1])
-    count = int(os.environ.get("ONNXSURG_ROUNDS", sys.argv[2] if len(sys.argv) > 2 else 200))
+    global OTHER_FILES
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("tool")
+    p.add_argument("count", nargs="?", type=int, default=200)
+    p.add_argument("--files", metavar="LIBRARY")
+    p.add_argument("--only", metavar="SCENE")
+    a = p.parse_args()
+    tool, OTHER_FILES = os.path.abspath(a.tool), a.files and os.path.abspath(a.files)
+    count = int(os.environ.get("ONNXSURG_ROUNDS", a.count))
     bad = 0
     for scene in SCENES:
+        if a.only not in (None, scene.__name__):
+            continue
         with tempfile.TemporaryDirectory() as folder:
             try:
                 more = scene(tool, folder, count) or ""

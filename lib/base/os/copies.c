@@ -18,6 +18,10 @@
 
 #include "base/os/ending.h"
 #include "base/os/fault.h"
+#include "base/os/program.h"
+
+#define GRACE 2000000u /* us that a copy gets to end by itself, and between two looks at it */
+#define GRACE_STEP 1000u
 
 unsigned surg__os_processors(void) {
 #ifdef __linux__
@@ -74,10 +78,9 @@ void surg__os_end_copy(long id) {
 #else
 
 static _Noreturn void be_copy(int (*work)(void *user), void *user, int out, int err, pid_t parent) {
-  signal(SIGINT, SIG_DFL);
-  signal(SIGTERM, SIG_DFL);
+  surg__os_clean_at_end();
 #ifdef __linux__
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
   if (getppid() != parent) _exit(1); /* the parent ended before that */
   if (dup2(out, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(1);
@@ -114,6 +117,12 @@ bool surg__os_copy_ended(long id, surg__os_ended *end) {
 }
 
 void surg__os_end_copy(long id) {
+  surg__os_ended end;
+  kill((pid_t)id, SIGTERM); /* it removes what it has not finished */
+  for (unsigned i = 0; i < GRACE / GRACE_STEP; i++) {
+    if (surg__os_copy_ended(id, &end)) return;
+    surg__os_pause(GRACE_STEP);
+  }
   kill((pid_t)id, SIGKILL);
   while (waitpid((pid_t)id, NULL, 0) < 0 && errno == EINTR) {
   }

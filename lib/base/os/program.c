@@ -15,6 +15,7 @@
 #endif
 
 #include "base/os/ending.h"
+#include "base/os/unfinished.h"
 
 #define SIGNAL_STACK (64u << 10) /* bytes */
 
@@ -87,17 +88,29 @@ void surg__os_on_fault(void (*handler)(surg__os_fault fault)) {
 
 /* ---- stopping and timers ------------------------------------------------------------------- */
 
+/* Sets the handler of a signal, unless the one who started the program has it ignored (nohup). */
+static void handle(int number, void (*handler)(int)) {
+  const struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+  struct sigaction before;
+  if (sigaction(number, NULL, &before) == 0 && before.sa_handler == SIG_IGN) return;
+  sigaction(number, &action, NULL);
+}
+
+void surg__os_clean_at_end(void) {
+  handle(SIGINT, surg__os_end_by);
+  handle(SIGTERM, surg__os_end_by);
+  handle(SIGHUP, surg__os_end_by);
+}
+
 static void on_stop(int signal) {
-  (void)signal;
+  handle(signal, surg__os_end_by);
   stop_handler();
 }
 
 void surg__os_on_stop(void (*handler)(void)) {
-  const struct sigaction action = {.sa_handler = on_stop,
-                                   .sa_flags = SA_RESTART | (int)SA_RESETHAND};
   stop_handler = handler;
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  handle(SIGINT, on_stop);
+  handle(SIGTERM, on_stop);
 }
 
 static void on_alarm(int signal) {

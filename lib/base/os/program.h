@@ -35,6 +35,9 @@ void surg__os_writes_fail(void);
 /* Calls `handler` in place of the default action, on a stack of its own where there is one. It must
  * not return and may call surg__os_say and surg__os_exit. */
 void surg__os_on_fault(void (*handler)(surg__os_fault fault));
+/* A user who asks the program to end (Ctrl-C, termination, a terminal that is closed) finds no file
+ * that is of no use: unfinished.h. A signal that was ignored before stays ignored. */
+void surg__os_clean_at_end(void);
 /* Calls `handler` the first time that the user asks the program to end (Ctrl-C, termination); the
  * second request ends it. The handler may set flags only. */
 void surg__os_on_stop(void (*handler)(void));

@@ -12,6 +12,7 @@
 #include "base/os/os.h"
 #include "base/os/deadline.h"
 #include "base/os/fault.h"
+#include "base/os/unfinished.h"
 
 #define NAME_TRIES 100
 
@@ -29,6 +30,7 @@ static int create_named(const char *dir, int *fd, char **name) {
   for (unsigned i = 0; i < NAME_TRIES; i++) {
     char *path = temp_name(dir, i);
     if (!path) return ENOMEM;
+    surg__os_unfinished(path); /* before the file is there: the name is no other file's */
     int r = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (r >= 0) {
       *fd = r;
@@ -36,6 +38,7 @@ static int create_named(const char *dir, int *fd, char **name) {
       return 0;
     }
     int err = errno;
+    surg__os_finished(path);
     free(path);
     if (err != EEXIST && err != EINTR) return err;
   }
@@ -75,6 +78,7 @@ int surg__os_temp(int *fd) {
   int err = create_named(dir, fd, &name);
   if (err) return err;
   unlink(name);
+  surg__os_finished(name);
   free(name);
   return 0;
 }
@@ -130,6 +134,7 @@ static int rename_to(const char *name, const char *path) {
 /* Ends publishing; `name`: the temporary name that is left, or NULL. */
 static int finish(int fd, char *name, int err) {
   if (name && err) unlink(name);
+  if (name) surg__os_finished(name);
   free(name);
   int closed = surg__os_close(fd);
   (void)closed; /* an error is harmless: the data was written and, if requested, synced before */
@@ -139,12 +144,15 @@ static int finish(int fd, char *name, int err) {
 int surg__os_publish(int fd, char *name, const char *path) {
   int err = 0;
   surg__os_deadline_commit();
+  surg__os_hold_end();
   if (!name) {
     err = link_fd(fd, path);
     if (err == EEXIST) err = name_unnamed(fd, path, &name);
   }
   if (!err && name) err = rename_to(name, path);
-  return finish(fd, name, err);
+  err = finish(fd, name, err);
+  surg__os_release_end();
+  return err;
 }
 
 /* Moves a named file to a path that no file has. */
@@ -167,8 +175,11 @@ static int move_new(const char *name, const char *path) {
 
 int surg__os_publish_new(int fd, char *name, const char *path) {
   surg__os_deadline_commit();
-  const int err = name ? move_new(name, path) : link_fd(fd, path);
-  return err == EEXIST ? err : finish(fd, name, err);
+  surg__os_hold_end();
+  int err = name ? move_new(name, path) : link_fd(fd, path);
+  if (err != EEXIST) err = finish(fd, name, err);
+  surg__os_release_end();
+  return err;
 }
 
 int surg__os_provisional(int fd) {
@@ -186,6 +197,7 @@ int surg__os_confirm(const char *path) {
 void surg__os_discard(int fd, char *name) {
   if (fd >= 0) close(fd);
   if (name) unlink(name);
+  if (name) surg__os_finished(name);
   free(name);
 }
 

@@ -138,6 +138,10 @@ void surg__os_on_fault(void (*handler)(surg__os_fault fault)) {
 
 /* ---- stopping and timers ------------------------------------------------------------------- */
 
+void surg__os_clean_at_end(void) {
+  /* The system deletes files with temporary names. */
+}
+
 static BOOL WINAPI on_console(DWORD event) {
   static LONG asked;
   if (event != CTRL_C_EVENT && event != CTRL_BREAK_EVENT) return FALSE;

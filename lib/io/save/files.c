@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/os/os.h"
+#include "base/os/unfinished.h"
 #include "io/save/save.h"
 
 #define DEFAULT_THRESHOLD 1024u
@@ -312,9 +313,12 @@ static surg_status write_all(batch *b) {
   for (size_t i = 0; r == SURG_OK && i < b->n; i++) r = write_model(b, &b->jobs[i]);
   for (size_t i = 0; r == SURG_OK && i < b->n; i++) {
     job *j = &b->jobs[i];
+    surg__os_hold_end();
+    surg__layout_needed(&b->layout);
     r = surg__draft_publish(b->ctx, &j->draft, j->path, j->path);
     /* A model has its name now and needs its data files. */
     if (r == SURG_OK) surg__layout_keep(&b->layout);
+    surg__os_release_end();
   }
   return r == SURG_OK ? sync_folder(b) : r;
 }
