@@ -92,22 +92,23 @@ static uint64_t cost_of(const surg_diff *d) {
  * kept. A single edit cannot become less. */
 static void find_fewest(surg_diff *d) {
   const uint64_t room = d->room, read = d->read;
-  surg__dway best = SURG__WAY_DOWN;
-  pair_and_compare(d, best);
-  uint64_t least = cost_of(d);
+  pair_and_compare(d, SURG__WAY_DOWN);
   const size_t nodes = d->side[0].nodes.count + d->side[1].nodes.count;
   if (d->read - read > READ_AGAIN || nodes > NODES_AGAIN) return;
-  for (int way = SURG__WAY_UP; way <= SURG__WAYS; way++) {
-    if (d->status != SURG_OK || least >> 32 < 2) return;
-    if (way == SURG__WAY_DOWN_FREE && nodes > NODES_FREE) way = SURG__WAYS;
-    if (way == SURG__WAYS && d->way == best) return;
+  const int ways = nodes > NODES_FREE ? SURG__WAY_DOWN_FREE : SURG__WAYS;
+  uint64_t least = cost_of(d);
+  surg__dway best = SURG__WAY_DOWN;
+  for (int way = SURG__WAY_DOWN + 1; d->status == SURG_OK && least >> 32 > 1; way++) {
+    const bool tried = way >= ways; /* what remains is to make the best one again */
+    if (tried && d->way == best) return;
     surg__diff_unpair(d);
     d->room = room;
     d->read = read;
-    pair_and_compare(d, way == SURG__WAYS ? best : (surg__dway)way);
+    pair_and_compare(d, tried ? best : (surg__dway)way);
+    if (tried) return;
     if (cost_of(d) >= least) continue;
     least = cost_of(d);
-    best = (surg__dway)way;
+    best = d->way;
   }
 }
 
