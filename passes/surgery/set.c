@@ -33,11 +33,13 @@ static const char *given(const setting *s, const char *option) {
   return surg_pass_string(s->p, option);
 }
 
+/* Options that say what to set, of texts: those that do not apply to everything. */
+static const char *const all[] = {
+    "op",       "name",   "overload",         "data",      "type", "version",
+    "producer", "domain", "producer-version", "graph-name"};
+
 /* Refuses options that do not apply to what is set. */
 static bool only(const setting *s, const char *what, const char *const *allowed, size_t n) {
-  static const char *const all[] = {
-      "op",       "name",   "overload",         "data",      "type", "version",
-      "producer", "domain", "producer-version", "graph-name"};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     bool fits = given(s, all[i]) == NULL;
     for (size_t k = 0; k < n && !fits; k++) fits = strcmp(allowed[k], all[i]) == 0;
@@ -332,12 +334,22 @@ static bool set_model(setting *s) {
          set_metadata(s, s->m, put_model);
 }
 
+/* Whether an option says what to set. */
+static bool sets_something(const setting *s) {
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    if (given(s, all[i])) return true;
+  return given(s, "doc") || surg_pass_list_count(s->p, "remove") ||
+         surg_pass_list_count(s->p, "metadata") || surg_pass_list_count(s->p, "import") ||
+         surg_pass_pair_count(s->p);
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   setting s = {.p = p, .m = surg_pass_model(p)};
   const uint64_t epoch = surg_model_epoch(s.m);
   const bool node = given(&s, "node") != NULL, value = given(&s, "value") != NULL;
   if (node && value) return surg_pass_usage(p, "node and value exclude each other");
+  if (!sets_something(&s)) return surg_pass_usage(p, "needs what to set, such as name= or doc=");
   if ((node || value) && surg_pass_list_count(p, "import"))
     return surg_pass_usage(p, "import: only the model has imports");
   if (value && (surg_pass_pair_count(p) || surg_pass_list_count(p, "remove")))
