@@ -77,6 +77,7 @@ struct surg_session {
   surg_node_time_fn report;
   surg_value_fn observe;
   void *user, *observer;
+  bool told; /* that an operator is computed as what replaces it */
   uint64_t started; /* of the node of the main graph that runs now */
 };
 
@@ -109,12 +110,25 @@ void surg_session_free(surg_session *s) {
   surg__free(s->ctx, s);
 }
 
+/* Says once that a result is that of a replacement. */
+static void tell_lowered(surg_session *s) {
+  if (s->told || !s->exec.marks) return;
+  s->told = true;
+  surg__note(s->ctx, surg_model_path(s->exec.model), "%s is computed as what replaces it",
+             s->exec.marked);
+}
+
 static surg_status run(surg_session *s, surg_inputs *in, surg__array *out) {
   surg__maker maker = in->maker;
-  if (in->complete) return surg__exec_run(&s->exec, in->in, out);
+  if (in->complete) {
+    const surg_status again = surg__exec_run(&s->exec, in->in, out);
+    tell_lowered(s);
+    return again;
+  }
   in->made = false;
   const surg_status status = surg__run_made(&s->exec, &maker, in->given, in->in, out, &in->made);
   in->complete = status == SURG_OK;
+  tell_lowered(s);
   return status;
 }
 

@@ -51,7 +51,7 @@ static surg_status reach(isolate *s, surg__machine *m) {
     if (status == SURG_OK) s->needs.items[i].array = surg__array_ref(&a);
   }
   if (status != SURG_OK) return status;
-  s->broken = surg__isolate_build(s->node, m, &s->needs, &s->x->model);
+  s->broken = surg__isolate_build(s->node, m, &s->needs, s->ctx, &s->x->model);
   s->armed = s->x->reached = s->broken == SURG_OK;
   return s->broken;
 }
@@ -88,6 +88,8 @@ static surg_status run(isolate *s, surg_model *m, const surg__engine *e, surg__m
   if (status == SURG_OK) status = surg__run_made(&exec, maker, given, in, out, NULL);
   for (size_t i = 0; i < n_out; i++) surg__array_drop(&out[i]);
   surg__free(s->ctx, out);
+  if (s->done && exec.marks)
+    surg__note(s->ctx, surg_model_path(m), "%s is computed as what replaces it", exec.marked);
   surg__exec_close(&exec);
   s->x->computed = s->done;
   if (s->done) return SURG_OK;
@@ -140,7 +142,7 @@ surg_status surg__isolate(surg_node *n, const surg__engine *e, surg__maker *make
   if (status == SURG_OK) status = read_constants(&s);
   if (status == SURG_OK) status = run(&s, m, e, maker, given, in);
   if (status == SURG_OK && !out->model)
-    status = surg__isolate_build(n, NULL, &s.needs, &out->model);
+    status = surg__isolate_build(n, NULL, &s.needs, s.ctx, &out->model);
   if (status == SURG_OK) status = take_inputs(&s);
   if (status == SURG_OK) status = take_outputs(&s);
   for (size_t i = 0; i < s.needs.count; i++) surg__array_drop(&s.needs.items[i].array);

@@ -37,9 +37,9 @@ typedef struct surg__need {
 typedef SURG_VEC(surg__need) surg__needs;
 surg_status surg__isolate_needs(surg_node *n, surg__needs *out);
 /* Builds the isolated model, without outputs. `m` not NULL: the node is about to run there, so
- * references to function attributes are resolved. */
+ * references to function attributes are resolved. The model belongs to context `to`. */
 surg_status surg__isolate_build(surg_node *n, const surg__machine *m, const surg__needs *needs,
-                                surg_model **out);
+                                surg_context *to, surg_model **out);
 /* The type of an array, as a type of model m. NULL: out of memory. */
 const surg_type *surg__type_of_array(surg_model *m, const surg__array *a);
 

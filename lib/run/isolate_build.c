@@ -260,7 +260,7 @@ static surg_status put_model(surg__saver *s, surg_node *n, const surg__machine *
 }
 
 surg_status surg__isolate_build(surg_node *n, const surg__machine *m, const surg__needs *needs,
-                                surg_model **out) {
+                                surg_context *to, surg_model **out) {
   surg_model *from = surg_graph_model(surg_node_graph(n));
   surg__saver s = {.m = from, .ctx = surg_model_context(from), .where = surg_model_path(from)};
   surg__rope_init(&s.rope, s.ctx, from->source);
@@ -275,7 +275,7 @@ surg_status surg__isolate_build(surg_node *n, const surg__machine *m, const surg
     surg_load_options options = {.size = sizeof options};
     options.external_root = from->options.external_root;
     if (!options.external_root && from->source) options.external_root = from->source->dir;
-    status = surg_model_load_memory(s.ctx, p, (size_t)s.rope.total, surg_model_path(from), &options,
+    status = surg_model_load_memory(to, p, (size_t)s.rope.total, surg_model_path(from), &options,
                                     out);
   }
   surg__free(s.ctx, p);

@@ -174,6 +174,7 @@ surg_status surg__chain_run(surg__exec *r, const surg__array *in, surg__array *o
   surg_status s = SURG_OK;
   r->foreign = false;
   r->open = NULL;
+  r->marks = 0;
   for (size_t k = 0; s == SURG_OK && k < l->n; k++) {
     station *x = &l->items[k];
     for (size_t i = 0; i < x->n_in; i++) give(l, in, x->from[i], &x->in[i]);
@@ -181,6 +182,8 @@ surg_status surg__chain_run(surg__exec *r, const surg__array *in, surg__array *o
     s = surg__exec_run(&x->exec, x->in, x->out);
     r->foreign = x->exec.foreign;
     r->open = x->exec.open;
+    if (!r->marks) r->marked = x->exec.marked;
+    r->marks += x->exec.marks;
     if (s != SURG_OK) snprintf(r->why, sizeof r->why, "part %zu: %.500s", k + 1, x->exec.why);
     if (s == SURG_OK) drop_read(l, k);
   }

@@ -36,6 +36,8 @@ void surg__exec_close(surg__exec *r) {
   surg__chain_close(r);
   if (r->engine && r->engine->ort) surg__ort_session_free(r->engine->ort, r->session);
   r->session = NULL;
+  surg__lowered_free(r->lowered);
+  r->lowered = NULL;
 }
 
 static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *out) {
@@ -47,7 +49,13 @@ static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *
   s.cancel = r->engine->cancel;
   s.cancel_user = r->engine->cancel_user;
   s.seed = r->engine->seed;
+  if (!r->lowered) r->lowered = surg__lowered_new(surg_model_context(r->model));
+  if (!r->lowered) return SURG_ENOMEM;
+  surg__lowered_begin(r->lowered);
+  s.otherwise = surg__lowered_compute;
+  s.other = r->lowered;
   const surg_status status = surg__session_run(&s, r->model, in, out);
+  r->marks = surg__lowered_marks(r->lowered, &r->marked);
   r->open = s.open;
   r->foreign =
       status == SURG_EUNSUPPORTED && s.at && surg_node_class(s.at) != SURG_OP_CLASS_BUILTIN;

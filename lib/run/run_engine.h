@@ -4,6 +4,7 @@
 #define SURG_RUN_ENGINE_H
 
 #include "eval/core/interpret.h"
+#include "run/lowered.h"
 #include "run/ort.h"
 #include "run/run.h"
 
@@ -36,6 +37,9 @@ typedef struct surg__exec {
                               * after opening */
   bool foreign;     /* the last run of the interpreter met an operator that ONNX does not define */
   const char *open; /* of the last run of the interpreter, as in surg__session */
+  surg__lowered *lowered; /* computes nodes without a kernel; NULL: there were none so far */
+  uint64_t marks;         /* of the last run, and the first operator that was computed so */
+  const char *marked;
   char why[SURG__ORT_WHY + 300]; /* the last failure, on one line; with a location if a node
                                   * failed */
 } surg__exec;

@@ -86,6 +86,7 @@ static const struct {
      "nothing here runs it; mend/withdrawn* and conformance hold it"},
     {"withdrawn-given-tensor-fill",
      "nothing here runs it; mend/withdrawn* and conformance hold it"},
+    {"loop-with-condition", "models with loops are not drawn (golden: repair/loop-no-condition)"},
     {"if-known", "models with branches are not drawn; golden cases hold it (opset/if-known*)"},
     {"if-to-where", "models with branches are not drawn; golden cases hold it (replace/if-*)"},
     {"ml-tree-regressor", "cases of kept.txt hold it"},

@@ -19,6 +19,7 @@ typedef struct heads {
   double *q, *key, *value;
   double scale, softcap, filter;
   bool causal;
+  bool last_at_end; /* the last query sees all keys, also where there are more of those */
   bool skips;                /* leave unseen keys out; else their probability is 0 */
   int64_t window;            /* keys a query sees, its own included; -1: all */
   int64_t past;              /* positions before the first query */
@@ -123,7 +124,8 @@ static void shares(const heads *a, int64_t h, double *row, int64_t low, int64_t 
 static void attend(const heads *a, int64_t b, int64_t h, int64_t i, double *row, double *sum) {
   const int64_t kv = b * a->kv_heads + h / (a->q_heads / a->kv_heads);
   const int64_t at = (a->before ? a->before[b] : a->past) + i;
-  const int64_t seen = a->causal && at + 1 < a->total ? at + 1 : a->total;
+  const bool all = !a->causal || (a->last_at_end && i + 1 == a->q_len) || at + 1 >= a->total;
+  const int64_t seen = all ? a->total : at + 1;
   const int64_t high = a->skips ? seen : a->total;
   const int64_t low = a->window >= 0 && high > a->window ? high - a->window : 0;
   const double *q = a->q + ((b * a->q_heads + h) * a->q_len + i) * a->size;
@@ -499,6 +501,7 @@ surg__kstatus surg__k_ms_multi_head(surg_kctx *k) {
   a.scale = scale_of(k->node, a.size);
   a.filter = surg_node_float(k->node, "mask_filter_value", -10000);
   a.causal = surg_node_int(k->node, "unidirectional", 0) != 0;
+  a.last_at_end = s.fresh != a.q_len;
   a.mask = surg__k_has(k, 4) ? &k->in[4] : NULL;
   a.bias = surg__k_has(k, 5) ? &k->in[5] : NULL;
   SURG__K_TRY(surg__k_own(k));

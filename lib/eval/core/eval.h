@@ -63,6 +63,7 @@ typedef struct surg_kctx {
   surg__kstatus (*call)(struct surg_kctx *k, surg_graph *g, const surg__array *inputs,
                         size_t n_inputs, surg__array *outputs, size_t n_outputs);
   void *machine;
+  bool lacking; /* set: there is no kernel for the operator */
   /* Asked by surg__k_stopped; NULL: only the context is asked. */
   surg_status (*late)(struct surg_kctx *k);
   surg_status stopped; /* why the kernel must end; its results are not used */

@@ -61,6 +61,7 @@ static surg_status check_node(run *r) {
   surg_node *n = r->node;
   r->schema = surg_node_schema(n);
   if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || !r->schema) {
+    r->k.lacking = true;
     return refuse(r, SURG_EUNSUPPORTED, "the operator is not a standard one");
   }
   if (!r->k.running && surg_node_nondeterministic(n)) {
@@ -230,12 +231,15 @@ static surg_status outcome(run *r, surg__kstatus done) {
 
 static surg_status run_kernel(run *r) {
   surg__kernel kernel = surg__kernel_find(r->k.op, r->k.since);
+  r->k.lacking = !kernel;
   if (!kernel) return refuse(r, SURG_EUNSUPPORTED, "no kernel for this operator version");
   surg_status s = read_inputs(r);
   if (s == SURG_OK) s = check_types(r);
   if (s == SURG_OK) s = prepare_outputs(r);
   if (s != SURG_OK) return s;
   surg__kstatus done = kernel(&r->k);
+  /* Kernels of operators of a runtime lack forms that rules may know. */
+  r->k.lacking = done == SURG__K_CANNOT && surg_schema_contrib(r->schema);
   if (r->k.stopped != SURG_OK)
     return refuse(r, r->k.stopped,
                   r->k.stopped == SURG_ELIMIT       ? "the run exceeds its time limit"
@@ -334,6 +338,7 @@ surg_status surg__node_compute(surg_node *n, surg_kctx *with, const surg__array 
   surg_status s = evaluate(&r);
   with->work = r.k.work;
   with->open = r.k.open;
+  with->lacking = r.k.lacking;
   for (uint32_t i = 0; r.k.out && i < r.k.n_out; ++i) {
     out[i] = r.k.out[i];
     if (s == SURG_OK) s = surg__array_settle(r.ctx, &out[i]);

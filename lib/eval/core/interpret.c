@@ -354,6 +354,23 @@ static surg_status kernel_inputs(surg__machine *m, const surg_node *n, surg__arr
   return s;
 }
 
+/* Computes a node without a kernel in another way, if there is one. */
+static surg_status otherwise(surg__machine *m, surg_node *n, surg_kctx *k, surg__array *out) {
+  surg__session *session = m->session;
+  surg__session rest = {.max_bytes = session->max_bytes,
+                        .max_work = k->max_work,
+                        .max_turns = session->max_turns,
+                        .deadline = session->deadline,
+                        .cancel = session->cancel,
+                        .cancel_user = session->cancel_user,
+                        .seed = session->seed};
+  const surg_status s = session->otherwise(session->other, n, m, &rest, out);
+  k->work = rest.work;
+  if (!k->open) k->open = rest.open;
+  if (s != SURG_OK && s != SURG_EUNSUPPORTED && rest.why) k->why = rest.why;
+  return s;
+}
+
 static surg_status compute(surg__machine *m, surg_node *n, surg__array *in, surg__array *out) {
   surg__session *session = m->session;
   size_t n_out = surg_node_output_count(n);
@@ -369,6 +386,7 @@ static surg_status compute(surg__machine *m, surg_node *n, surg__array *in, surg
   k.machine = m;
   k.late = kernel_late;
   s = surg__node_compute(n, &k, in, out);
+  if (s == SURG_EUNSUPPORTED && k.lacking && session->otherwise) s = otherwise(m, n, &k, out);
   if (s != SURG_OK) surg__m_stop(m, s, k.why);
   if (!session->open) session->open = k.open;
   surg_status spent = surg__m_spend(m, k.work + 1);

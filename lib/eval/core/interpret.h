@@ -31,6 +31,11 @@ typedef struct surg__session {
   surg_status (*before)(void *user, surg_node *n, surg__machine *m);
   void (*after)(void *user, const surg_node *n);
   void *user;
+  /* Computes the outputs of a node without a kernel, with the limits that remain; NULL: such a node
+   * stops the run. SURG_EUNSUPPORTED: it cannot either. On success the caller drops `out`. */
+  surg_status (*otherwise)(void *other, surg_node *n, surg__machine *m,
+                           struct surg__session *limits, surg__array *out);
+  void *other;
   uint64_t work, turns; /* set: operations and loop iterations used */
   const char *open;     /* set: the first result the standard leaves undefined; or NULL */
   const char *why;      /* set on failure: static text, may be NULL */

@@ -108,8 +108,13 @@ static bool read_sizes(attention *a) {
          (equal_sizes(&a->past_k.d[3], &a->size) && equal_sizes(&a->past_v.d[3], &a->value_size));
 }
 
-/* Whether the mask has a supported form. Keys beyond the end of a shorter mask are masked; a mask
- * of one key is rejected, since it could also be broadcast. */
+/* Whether keys beyond the end of a shorter mask are masked, from version 24 on. */
+static bool ends(const attention *a) {
+  return surg_schema_since(surg_node_schema(a->n)) >= 24;
+}
+
+/* Whether the mask has a supported form. A mask of one key is rejected where it could be broadcast
+ * as well as end there. */
 static bool mask_fits(const attention *a) {
   if (!a->mask.v) return true;
   const surg__bdim *m = &a->mask.d[a->mask.rank - 1];
@@ -117,7 +122,7 @@ static bool mask_fits(const attention *a) {
       !surg__dtype_is_int(a->mask.dtype))
     return false;
   if (m->n < 0 || a->total.n < 0 || a->past.n < 0)
-    return surg__bdim_same(m, &a->total) && a->past.n == 0;
+    return (surg__bdim_same(m, &a->total) && a->past.n == 0) || m->n != 1 || !ends(a);
   const int64_t total = a->total.n + a->past.n;
   return m->n == total || (m->n < total && m->n > 1);
 }
@@ -267,11 +272,15 @@ static surg__built whole_mask(const attention *a) {
   assert(mask.rank >= 1 && mask.rank <= 4); /* `d` */
   const uint32_t last = mask.rank - 1;
   if (mask.dtype != SURG_BOOL) mask = surg__built_cast(b, mask, a->dtype);
-  if (mask.d[last].n < 0 || a->total.n < 0 || mask.d[last].n == a->total.n) return mask;
+  const surg__bdim length = mask.d[last];
+  const bool known = length.n >= 0 && a->total.n >= 0;
+  if (surg__bdim_same(&length, &a->total) || surg_dim_equal(&length.dim, &a->total.dim) ||
+      (!known && !ends(a)))
+    return mask;
   const double hidden = mask.dtype == SURG_BOOL ? 0 : -INFINITY;
   surg__bdim d[4];
   for (uint32_t i = 0; i < mask.rank; i++) d[i] = mask.d[i];
-  d[last] = surg__bdim_fixed(a->total.n - mask.d[last].n);
+  d[last] = surg__bdim_sub(b, a->total, length);
   const surg__built both[2] = {mask, surg__built_fill(b, mask.dtype, hidden, d, mask.rank)};
   return surg__built_concat(b, both, 2, last);
 }

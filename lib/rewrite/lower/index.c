@@ -407,6 +407,87 @@ static surg_status scatter_nd_reduced(surg__builder *b) {
   return b->status;
 }
 
+/* --- scattering in a loop, for any number of places --- */
+
+/* A Loop that carries y, at first x, and counts the places along `axis` of i and u. */
+typedef struct sweep {
+  surg__builder *b;
+  /* `at`, `put`, `so_far`: in the body, the place, what it gets, and y until then. */
+  surg_value *loop, *at, *put, *so_far, *on;
+  surg__bscope outside;
+} sweep;
+
+static void begin_sweep(sweep *p, surg__builder *b, surg__built x, surg__built i, surg__built u,
+                         uint32_t axis) {
+  p->b = b;
+  surg_value *in[3] = {surg__bdim_scalar(b, i.d[axis], SURG_INT64).v};
+  in[1] = surg__b_scalar(b, SURG_BOOL, 1);
+  in[2] = x.v;
+  p->loop = surg__b_node(b, "Loop", in, 3);
+  p->outside = surg__b_enter(b, p->loop, "body");
+  const surg__bdim one = surg__bdim_fixed(1);
+  surg__built turn = {.v = surg__b_scalar_input(b, "turn", SURG_INT64), .dtype = SURG_INT64};
+  p->on = surg__b_scalar_input(b, "on", SURG_BOOL);
+  p->so_far = surg__b_body_input(b, "state", x.dtype);
+  turn = surg__built_reshape(b, turn, &one, 1);
+  p->at = surg__built_gather(b, i, turn, axis).v;
+  p->put = surg__built_gather(b, u, turn, axis).v;
+}
+
+static void end_sweep(sweep *p, surg_value *y, int dtype) {
+  surg__b_body_output(p->b, surg__b_unary(p->b, "Identity", p->on), SURG_BOOL);
+  surg__b_body_output(p->b, y, dtype);
+  surg__b_leave(p->b, p->outside);
+  surg__b_result(p->b, "y", p->loop);
+}
+
+/* y = ScatterElements <axis = a, reduction> (x, i, u), as scatter_reduced. */
+static surg_status scatter_in_turns(surg__builder *b) {
+  surg__built x, i, u;
+  uint32_t axis;
+  sweep p;
+  const char *op = reduction_of(surg__b_matched(b));
+  if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
+      !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
+      !surg__built_get(b, "u", &u) ||
+      surg__b_bad(b, i.rank != x.rank, "i and x: expected equal ranks") ||
+      surg__b_bad(b, u.rank != x.rank, "u and x: expected equal ranks") ||
+      !get_axis(b, "a", x.rank, &axis) ||
+      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
+    return SURG_EUNSUPPORTED;
+  begin_sweep(&p, b, x, i, u, axis);
+  surg_value *had = op2(b, "GatherElements", p.so_far, p.at);
+  surg__b_set_int(b, had, "axis", axis);
+  surg_value *const set[3] = {p.so_far, p.at, op2(b, op, had, p.put)};
+  surg_value *y = surg__b_node(b, "ScatterElements", set, 3);
+  surg__b_set_int(b, y, "axis", axis);
+  end_sweep(&p, y, x.dtype);
+  return b->status;
+}
+
+/* y = ScatterND <reduction> (x, i, u), as scatter_nd_reduced. */
+static surg_status scatter_nd_in_turns(surg__builder *b) {
+  surg__built x, i, u;
+  sweep p;
+  const char *op = reduction_of(surg__b_matched(b));
+  if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
+      !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
+      !surg__built_get(b, "u", &u) || !tuples_fit(&x, &i, 0) ||
+      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
+    return SURG_EUNSUPPORTED;
+  const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
+  surg__bdim d[SURG__BT_RANK] = {product(b, &i, 0, i.rank - 1), i.d[i.rank - 1]};
+  i = surg__built_reshape(b, i, d, 2);
+  for (uint32_t k = length; k < x.rank; k++) d[1 + k - length] = x.d[k];
+  u = surg__built_reshape(b, u, d, 1 + x.rank - length);
+  begin_sweep(&p, b, x, i, u, 0);
+  surg_value *had = op2(b, "GatherND", p.so_far, p.at);
+  surg_value *const set[3] = {p.so_far, p.at, op2(b, op, had, p.put)};
+  surg_value *y = surg__b_node(b, "ScatterND", set, 3);
+  end_sweep(&p, y, x.dtype);
+  return b->status;
+}
+
 /* y = ScatterND (x, i, u): scatters rows of a matrix. */
 static surg_status scatter_nd_rows(surg__builder *b) {
   surg__built x, i, u;
@@ -672,6 +753,8 @@ const surg__native surg__natives_index[] = {
     {"one_hot", one_hot, "OneHot by Gather of its two values"},
     {"scatter_reduced", scatter_reduced, "ScatterElements with a reduction, place by place"},
     {"scatter_nd_reduced", scatter_nd_reduced, "ScatterND with a reduction, tuple by tuple"},
+    {"scatter_in_turns", scatter_in_turns, "ScatterElements with a reduction, in a loop"},
+    {"scatter_nd_in_turns", scatter_nd_in_turns, "ScatterND with a reduction, in a loop"},
     {"scatter_nd_rows", scatter_nd_rows, "ScatterND as ScatterElements of rows"},
     {"scatter_from_front", scatter_from_front, "ScatterElements as Scatter"},
     {"scatter_by_places", scatter_by_places, "Scatter by Gather"},

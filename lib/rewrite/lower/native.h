@@ -136,6 +136,9 @@ surg__built surg__built_softmax(surg__builder *b, surg__built x); /* over the la
 surg__built surg__built_reduce(surg__builder *b, const char *op, surg__built x, uint32_t axis,
                                bool keep);
 
+/* Adds a scalar input to the body of a Loop; runtimes require the shape to be declared (scan.c). */
+surg_value *surg__b_scalar_input(surg__builder *b, const char *word, int dtype);
+
 /* --- integers that the model computes (shaped_ints.c) --- */
 
 int surg__b_dtype(const surg_value *v); /* of a tensor; 0: not known */

@@ -97,8 +97,8 @@ static bool read_packed(packed *p) {
   if (surg__b_get(b, "g") && (!surg__built_get(b, "g", &p->groups) || p->groups.rank != 1))
     return false;
   /* ONNX Runtime computes something else there than what it documents. */
-  if (surg__b_bad(b, p->groups.v && p->zeros.dtype == SURG_UINT8 && p->inputs % p->block,
-                  "group indices with zero points of bytes require whole blocks"))
+  if (surg__b_bad(b, p->groups.v && p->zeros.dtype == SURG_UINT8,
+                  "group indices with zero points of bytes are unsupported"))
     return false;
   const int64_t numbers = p->outputs * p->blocks;
   const int64_t codes =
@@ -150,9 +150,9 @@ static surg__built of_rows(const packed *p, surg__built x) {
 static surg__built by_groups(const packed *p) {
   surg__builder *b = p->b;
   const int64_t all = p->blocks * p->block;
-  surg__built w = surg__built_cast(b, unpacked(p, p->w, all), SURG_FLOAT), zeros = p->zeros;
+  surg__built w = surg__built_cast(b, unpacked(p, p->w, all), SURG_FLOAT);
+  const surg__built zeros = p->zeros; /* not bytes: see read_packed */
   w = surg__built_slice(b, w, 1, surg__bdim_fixed(0), surg__bdim_fixed(p->inputs));
-  if (zeros.dtype == SURG_UINT8) zeros = unpacked(p, zeros, p->blocks);
   w = zeros.v ? surg__built_binary(b, "Sub", w, of_rows(p, zeros))
               : surg__built_number(b, "Sub", w, (double)(1 << (p->bits - 1)));
   return surg__built_binary(b, "Mul", w, of_rows(p, p->scales));

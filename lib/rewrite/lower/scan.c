@@ -20,8 +20,7 @@ typedef struct turns {
   surg__bscope outside;
 } turns;
 
-/* Adds a scalar input to the body of a Loop; runtimes require the shape to be declared. */
-static val scalar_input(surg__builder *b, const char *word, int dtype) {
+val surg__b_scalar_input(surg__builder *b, const char *word, int dtype) {
   const surg_type *type = surg_type_tensor(b->m->m, dtype, NULL, 0);
   const char *name = type && !b->status ? surg__rname(b->m, word) : NULL;
   val v = name ? surg_graph_add_input(b->g, name, type) : NULL;
@@ -66,11 +65,11 @@ static void loop_begin(turns *t) {
   memcpy(outer, t->in, sizeof outer);
   t->first = surg__b_node(b, "Loop", in, t->states + 2 + !t->states);
   t->outside = surg__b_enter(b, t->first, "body");
-  val turn = scalar_input(b, "turn", SURG_INT64);
-  val on = scalar_input(b, "on", SURG_BOOL);
+  val turn = surg__b_scalar_input(b, "turn", SURG_INT64);
+  val on = surg__b_scalar_input(b, "on", SURG_BOOL);
   for (size_t i = 0; i < t->states; i++)
     t->in[i] = surg__b_body_input(b, "state", t->in_type[i]);
-  val carried = t->states ? NULL : scalar_input(b, "carried", SURG_INT64);
+  val carried = t->states ? NULL : surg__b_scalar_input(b, "carried", SURG_INT64);
   surg__b_body_output(b, surg__b_unary(b, "Identity", on), SURG_BOOL);
   if (carried) surg__b_body_output(b, surg__b_unary(b, "Identity", carried), SURG_INT64);
   for (size_t i = 0; i < t->scanned; i++) {
@@ -297,8 +296,8 @@ static surg_status map_to_loop(surg__builder *b) {
   }
   t.first = surg__b_node(b, "Loop", in, t.outputs + 2);
   t.outside = surg__b_enter(b, t.first, "body");
-  val turn = scalar_input(b, "turn", SURG_INT64);
-  val on = scalar_input(b, "on", SURG_BOOL);
+  val turn = surg__b_scalar_input(b, "turn", SURG_INT64);
+  val on = surg__b_scalar_input(b, "on", SURG_BOOL);
   for (size_t i = 0; i < t.outputs; i++) so_far[i] = sequence_input(b, t.out_type[i]);
   for (size_t i = 0; i < t.scanned; i++)
     if (sequence[i]) t.in[i] = surg__b_binary(b, "SequenceAt", t.in[i], turn);
@@ -306,6 +305,68 @@ static surg_status map_to_loop(surg__builder *b) {
   surg__b_body_output(b, surg__b_unary(b, "Identity", on), SURG_BOOL);
   for (size_t i = 0; i < t.outputs; i++)
     sequence_output(b, surg__b_binary(b, "SequenceInsert", so_far[i], t.out[i]), t.out_type[i]);
+  surg__b_leave(b, t.outside);
+  for (size_t i = 0; i < t.outputs; i++) t.out[i] = i ? surg__b_output(b, t.first, i) : t.first;
+  give(b, t.out, t.outputs);
+  return b->status;
+}
+
+/* --- Loop --- */
+
+/* Whether an input of a body is declared without axes, or not declared. */
+static bool is_scalar(const surg_value *v) {
+  const surg_type *t = v ? surg_value_declared_type(v) : NULL;
+  return !t || !surg_type_has_rank(t) || surg_type_rank(t) == 0;
+}
+
+/* Reads a Loop: element types of what it carries and gives, and which of these are sequences. */
+static bool read_loop(surg__builder *b, turns *t, bool *sequence, surg_graph **body) {
+  surg_node *n = surg__b_matched(b);
+  const size_t inputs = surg_node_input_count(n);
+  *t = (turns){.b = b};
+  *body = surg_node_subgraph(n, 0);
+  if (!surg__b_attrs_known(b) || !*body || inputs < 2 || inputs > MOST) return false;
+  t->states = inputs - 2;
+  t->outputs = surg_graph_output_count(*body) - 1;
+  if (surg_graph_input_count(*body) != inputs || t->outputs > MOST || t->outputs < t->states ||
+      !is_scalar(surg_graph_input(*body, 0)) || !is_scalar(surg_graph_input(*body, 1)))
+    return false;
+  for (size_t i = 0; i < t->outputs; i++) {
+    const surg_value *state = i < t->states ? surg_node_input(n, i + 2) : NULL;
+    const surg_type *type = surg_value_type(surg_graph_output(*body, i + 1));
+    sequence[i] = elem_dtype(state) != 0;
+    t->out_type[i] = sequence[i] ? elem_dtype(state) : dtype_of(state);
+    if (i >= t->states && type && surg_type_get_kind(type) == SURG_TYPE_TENSOR)
+      t->out_type[i] = surg_type_dtype(type);
+    if (surg__b_bad(b, !t->out_type[i], "an element type is unknown or unsupported")) return false;
+  }
+  return true;
+}
+
+/* ... = Loop (n, , ...), with a condition that is true at first. Runtimes obey that of the body
+ * whether there was one or not. */
+static surg_status loop_with_condition(surg__builder *b) {
+  turns t;
+  surg_graph *body;
+  bool sequence[MOST];
+  const surg_node *n = surg__b_matched(b);
+  if (!read_loop(b, &t, sequence, &body)) return SURG_EUNSUPPORTED;
+  val in[MOST] = {surg_node_input(n, 0), surg__b_scalar(b, SURG_BOOL, 1)}, out[MOST + 1];
+  for (size_t i = 0; i < t.states; i++) in[i + 2] = surg_node_input(n, i + 2);
+  t.first = surg__b_node(b, "Loop", in, t.states + 2);
+  t.outside = surg__b_enter(b, t.first, "body");
+  in[0] = surg__b_scalar_input(b, "turn", SURG_INT64);
+  in[1] = surg__b_scalar_input(b, "on", SURG_BOOL);
+  for (size_t i = 0; i < t.states; i++)
+    in[i + 2] = sequence[i] ? sequence_input(b, t.out_type[i])
+                            : surg__b_body_input(b, "state", t.out_type[i]);
+  put_body(b, body, in, t.states + 2, out, t.outputs + 1);
+  surg__b_body_output(b, surg__b_unary(b, "Identity", out[0]), SURG_BOOL);
+  for (size_t i = 0; i < t.outputs && !b->status; i++)
+    if (sequence[i])
+      sequence_output(b, surg__b_unary(b, "Identity", out[i + 1]), t.out_type[i]);
+    else
+      surg__b_body_output(b, surg__b_unary(b, "Identity", out[i + 1]), t.out_type[i]);
   surg__b_leave(b, t.outside);
   for (size_t i = 0; i < t.outputs; i++) t.out[i] = i ? surg__b_output(b, t.first, i) : t.first;
   give(b, t.out, t.outputs);
@@ -335,6 +396,7 @@ const surg__native surg__natives_scan[] = {
     {"scan_to_loop", scan_to_loop, "Scan as a Loop that picks the slices"},
     {"scan_of_batch", scan_of_batch, "the Scan of opset 8 as two loops, the outer over the batch"},
     {"map_to_loop", map_to_loop, "SequenceMap as a Loop over sequences"},
+    {"loop_with_condition", loop_with_condition, "the Loop with a condition that is true at first"},
     {"copy_sequence", copy_sequence, "a sequence as it is"},
     {NULL, NULL, NULL},
 };

@@ -62,19 +62,23 @@ static surg_status short_fourier(surg__builder *b) {
   surg__built x;
   val window = surg__b_get(b, "w"), length = surg__b_get(b, "l");
   frames f = {.b = b};
-  if (!surg__built_get(b, "x", &x) || surg__b_bad(b, x.rank != 3, "x: expected rank 3") ||
+  if (!surg__built_get(b, "x", &x) ||
+      surg__b_bad(b, x.rank != 2 && x.rank != 3, "x: expected rank 2 or 3") ||
       !surg__b_attrs_known(b) ||
       surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11") ||
-      surg__b_bad(b, x.d[2].n != 1 && x.d[2].n != 2, "x: expected 1 or 2 numbers an element") ||
+      surg__b_bad(b, x.rank == 3 && x.d[2].n != 1 && x.d[2].n != 2,
+                  "x: expected 1 or 2 numbers an element") ||
       surg__b_bad(b, !window && !length, "neither a window nor a frame length is given"))
     return SURG_EUNSUPPORTED;
   if (surg__b_bad(b, x.dtype != SURG_FLOAT && x.dtype != SURG_DOUBLE,
                   "an element type is unknown or unsupported"))
     return SURG_EUNSUPPORTED;
-  const bool pairs = x.d[2].n == 2;
+  const bool pairs = x.rank == 3 && x.d[2].n == 2;
   f.onesided = surg_node_int(surg__b_matched(b), "onesided", 1) != 0;
   if (surg__b_bad(b, pairs && f.onesided, "onesided is unsupported for complex numbers"))
     return SURG_EUNSUPPORTED;
+  /* Exporters leave the axis of real numbers out, and runtimes accept it. */
+  if (x.rank == 2) x = surg__built_unsqueeze(b, x, 2);
   val samples = size_of(b, x.v, 1);
   f.length = length ? cast(b, surg__b_single(b, length), SURG_INT64) : size_of(b, window, 0);
   f.step = cast(b, surg__b_single(b, surg__b_get(b, "s")), SURG_INT64);

@@ -517,12 +517,31 @@ static surg__built padded(surg__builder *b, surg__built x, uint32_t axis, fill m
   return surg__built_gather(b, x, at, axis);
 }
 
+/* Makes pads of the listed axes pads of all axes. False: they do not fit, or are not known. */
+static bool on_axes(surg__builder *b, uint32_t rank, const int_list *axes, int_list *pads) {
+  if (!axes) return true;
+  int_list all = {.v = pads->v, .known = true, .n = 2 * (int64_t)rank};
+  if (surg__b_bad(b, !axes->known || !pads->known, "pads and axes: expected constants") ||
+      surg__b_bad(b, all.n > SURG_LIMIT_RANK, "the rank is above the limit") ||
+      surg__b_bad(b, pads->n != 2 * axes->n, "pads: expected two numbers for each axis"))
+    return false;
+  for (int64_t k = 0; k < axes->n; k++) {
+    const int64_t at = axes->at[k] < 0 ? axes->at[k] + rank : axes->at[k];
+    if (surg__b_bad(b, at < 0 || at >= rank, "an axis is out of range")) return false;
+    all.at[at] = pads->at[k];
+    all.at[rank + at] = pads->at[axes->n + k];
+  }
+  *pads = all;
+  return true;
+}
+
 /* y = Pad <mode = m> (x, p, v) */
-static surg_status pad_by_gather(surg__builder *b) {
+static surg_status pad_with(surg__builder *b, const int_list *axes) {
   surg__built x, value = {0};
   int_list pads;
   fill mode;
   if (!surg__built_get(b, "x", &x) || !read_numbers(b, "p", &pads) || !read_fill(b, &mode) ||
+      !on_axes(b, x.rank, axes, &pads) ||
       surg__b_bad(b, pads.n != 2 * (int64_t)x.rank, "pads: expected two numbers for each axis") ||
       surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9"))
     return SURG_EUNSUPPORTED;
@@ -552,6 +571,16 @@ static surg_status pad_by_gather(surg__builder *b) {
   }
   surg__built_result(b, "y", y);
   return b->status;
+}
+
+static surg_status pad_by_gather(surg__builder *b) {
+  return pad_with(b, NULL);
+}
+
+static surg_status pad_axes_by_gather(surg__builder *b) {
+  int_list axes;
+  if (!read_numbers(b, "a", &axes)) return SURG_EUNSUPPORTED;
+  return pad_with(b, &axes);
 }
 
 /* --- Range --- */
@@ -669,6 +698,7 @@ const surg__native surg__natives_slice[] = {
     {"split_at_numbers", split_at_numbers, "Split as a Slice for each part, sizes known"},
     {"split_counted", split_counted, "Split with num_outputs"},
     {"pad_by_gather", pad_by_gather, "Pad by Gather, in every mode"},
+    {"pad_axes_by_gather", pad_axes_by_gather, "the same, of the axes in a constant"},
     {"range_by_counting", range_by_counting, "Range from numbers that count from 0"},
     {NULL, NULL, NULL},
 };
