@@ -10,6 +10,8 @@
 #include "pass/pass.h"
 #include "repair/repair.h"
 
+#define NUMBERED 64 /* outputs that change their type at once, at most */
+
 static int dtype_of(const surg_type *t) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : SURG_UNDEFINED;
 }
@@ -96,6 +98,21 @@ bool surg__repair_uncast(surg_model *m, const surg__buf *origin, surg__buf *out)
   surg__buf_puts(out, l.n ? "},rewrite{rule=nop-cast},prune" : ",rewrite{rule=nop-cast},prune");
   surg__buf_putc(out, 0);
   return !out->failed;
+}
+
+bool surg__repair_numbers(surg_model *m, surg__buf *out) {
+  const surg_graph *g = surg_model_graph(m);
+  size_t n = 0;
+  surg__buf_puts(out, "io-type{");
+  for (size_t i = 0; i < surg_graph_output_count(g) && n < NUMBERED; i++) {
+    if (output_dtype(m, i) != SURG_BOOL) continue;
+    if (n++) surg__buf_putc(out, ',');
+    surg__pipeline_quote(out, surg_value_name(surg_graph_output(g, i)));
+    surg__buf_puts(out, "=float");
+  }
+  surg__buf_puts(out, "},replace{op=Cast},prune");
+  surg__buf_putc(out, 0);
+  return n > 0 && !out->failed;
 }
 
 /* --- a list of changes --- */

@@ -69,6 +69,9 @@ surg_status surg__repair_put_changes(surg_model *before, surg_model *after, surg
  * NUL-terminated. Inputs and outputs whose element type already differs from the original are
  * excluded: the caller cannot replace two Casts in sequence by one. False: out of memory. */
 bool surg__repair_uncast(surg_model *m, const surg__buf *origin, surg__buf *out);
+/* Writes the pipeline that makes boolean outputs of the model float and computes them as numbers.
+ * False: there is none, or out of memory. */
+bool surg__repair_numbers(surg_model *m, surg__buf *out);
 
 /* Runs a pipeline on a model with the given consents; *needed is the consent that its changes
  * require. On failure *m is freed and NULL; SURG_ENOMEM only if memory ran out. */

@@ -506,7 +506,13 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
        surg__repair_may_be_for(now->causes, SURG__C_TYPE)) &&
       surg__repair_uncast(r->m, r->origin, &uncast))
     any = cure(r, uncast.p, now);
+  uncast.n = 0;
+  if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP) &&
+      surg__repair_numbers(r->m, &uncast))
+    any |= cure(r, uncast.p, now) || cure_ahead(r, uncast.p, now);
   surg__buf_free(&uncast);
+  if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP))
+    any |= cure(r, "replace{op=Cast},rewrite{group=tables},fold,prune", now);
   if (now->all && has_maps(r->m)) any |= cure(r, "unwrap-maps,prune", now);
   if (r->t->optional == SURG__NO && now->count[SURG__C_TYPE])
     any |= cure(r, "unwrap-optionals,fold,prune", now) || cure_ahead(r, "present,fold,prune", now);

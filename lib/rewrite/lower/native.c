@@ -117,6 +117,7 @@ static const surg__native *const tables[] = {
     surg__natives_qlinear,
     surg__natives_blocks,
     surg__natives_norms,
+    surg__natives_numbers,
     surg__natives_experts,
     surg__natives_decoder,
     surg__natives_inverse,

@@ -47,6 +47,7 @@ extern const surg__native surg__natives_trees[];
 extern const surg__native surg__natives_tabular[];
 extern const surg__native surg__natives_turned[];
 extern const surg__native surg__natives_hats[];
+extern const surg__native surg__natives_numbers[];
 
 #define SURG__BT_RANK 8u /* largest rank of a surg__built */
 
