@@ -144,4 +144,12 @@ surg_status surg__text_parse(surg_context *ctx, const char *text, size_t n, cons
  * no data file: it is absent, and `codec` has all entries. */
 #define SURG__STRIPPED_KEY "onnxsurg.digest"
 
+/* --- fingerprints (save/fingerprint.c) --- */
+
+/* A number for the content of a model. Models of one context, read from the same files, that have
+ * the same number have the same bytes when they are saved, but for chance. The number of a model
+ * that was freed stays valid. SURG_ELIMIT: too many elements are in memory. O(model), without the
+ * elements in files */
+surg_status surg__model_fingerprint(surg_model *m, uint64_t *out);
+
 #endif

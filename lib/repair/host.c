@@ -41,6 +41,7 @@ surg_status surg__repair_nearer(surg__repair *r, surg__repair_counts *after,
   if (!before) return SURG_ENOMEM;
   r->lenient = alone(t);
   r->t = &r->lenient;
+  surg__memo_free(r->ctx, &r->tried); /* another target may have been there */
   r->is_wider = false;
   memset(r->worked, 0, sizeof r->worked);
   s = surg__repair_count(r->t, r->m, &now, NULL);
@@ -58,7 +59,7 @@ surg_status surg__repair_nearer(surg__repair *r, surg__repair_counts *after,
     return s;
   }
   surg_model_free(r->m);
-  r->m = before;
+  surg__repair_put(r, before);
   r->pipeline.n = pipeline;
   r->used = used;
   return s;

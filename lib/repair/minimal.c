@@ -142,7 +142,7 @@ static bool adopt(shortening *s, bool drops, size_t at, const char *other) {
     return false;
   }
   surg_model_free(r->m);
-  r->m = m;
+  surg__repair_put(r, m);
   s->used = all;
   s->most = now;
   return true;

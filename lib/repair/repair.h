@@ -7,6 +7,7 @@
 #include <onnxsurg/repair.h>
 
 #include "base/base.h"
+#include "repair/memo.h"
 #include "target/target.h"
 
 /* What the user consents to: the worst exactness class of rewrites, and changes of inputs and
@@ -96,6 +97,9 @@ typedef struct surg__repair {
   unsigned depth;            /* nesting of look-ahead searches; 0: the main search */
   uint64_t worked[2];        /* nodes of models tried: by this search, by its look-ahead searches */
   uint64_t *work;            /* `worked` of the main search; NULL: this is the main search */
+  surg__memo tried;          /* trials and their results, of the main search */
+  surg__memo *memo;          /* `tried` of the main search; NULL: this is the main search */
+  uint64_t print, print_of;  /* fingerprint of `m` at this epoch plus 1; 0: not known */
   bool is_wider;             /* look-ahead searches also change inputs and outputs */
   const surg__buf *origin;   /* the original interface of the model; NULL before the search */
   surg__buf first;           /* storage of `origin` in the main search */
@@ -117,6 +121,28 @@ typedef struct surg__repair {
   size_t elsewhere, was, nodes;
   surg_status failure; /* memory ran out, so that the result is unknown */
 } surg__repair;
+
+/* --- trial.c --- */
+
+/* Gives a search another model; the caller frees the one it had. */
+static inline void surg__repair_put(surg__repair *r, surg_model *m) {
+  r->m = m;
+  r->print_of = 0;
+}
+/* A number for a trial on the model as it is now; 0: the model has none. `what`: what is tried, if
+ * not the pipeline alone. */
+uint64_t surg__repair_trial(surg__repair *r, const char *text, const char *what,
+                            surg__consent given);
+/* The trials that were made before. */
+surg__memo *surg__repair_memo(surg__repair *r);
+/* Whether the look-ahead searches have spent what they may cost: as much as the main search, plus a
+ * constant. */
+bool surg__repair_spent(const surg__repair *r);
+/* Runs a pipeline on a copy and counts the objections to the result. NULL: it fails, changes
+ * nothing, is known to leave `below` objections or more, or the budget of look-ahead searches is
+ * spent. Owned by the caller. */
+surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent given, size_t below,
+                             surg__repair_counts *after, surg__consent *needed);
 
 typedef surg_status (*surg__repair_search_fn)(surg__repair *r, surg__repair_counts *after);
 /* For a target with a host, after the search: searches for passes that leave fewer nodes on the

@@ -11,13 +11,11 @@
 #include "base/diag.h"
 #include "pass/pass.h"
 
-#define ROUNDS 8u /* most rounds over all cures; each must leave fewer objections */
-#define AHEAD_NODES \
-  200000u         /* nodes that look-ahead searches may try beyond those the main search tries */
-#define WRAPS 64u /* most combinations of operator and types for which casts are tried */
-#define CANDIDATES 32u       /* most rules of one operator and group */
+#define ROUNDS 8u      /* most rounds over all cures; each must leave fewer objections */
+#define WRAPS 64u      /* most combinations of operator and types for which casts are tried */
+#define CANDIDATES 32u /* most rules of one operator and group */
 #define SETTLE ",fold{max-growth=inf},prune" /* after a rule that may leave nodes of constants */
-#define OUTPUTS 64u          /* most outputs that get a node at once */
+#define OUTPUTS 64u                          /* most outputs that get a node at once */
 #define AHEAD                                                                            \
   2u             /* nesting of look-ahead searches: sizes, an operator, the cures of its \
                   * replacement */
@@ -26,64 +24,8 @@
 
 /* --- trying a cure --- */
 
-bool surg__repair_covers(surg__consent a, surg__consent b) {
-  return a.most >= b.most && (a.interface || !b.interface);
-}
-
 static surg__consent both(surg__consent a, surg__consent b) {
   return (surg__consent){a.most > b.most ? a.most : b.most, a.interface || b.interface};
-}
-
-surg_status surg__repair_run(surg_context *ctx, surg_model **m, const char *text,
-                             surg__consent given, bool verify_each, surg__consent *needed) {
-  surg__pipeline *p = NULL;
-  surg__buf before, after;
-  const surg__run_options options = {
-      .verify_each = verify_each, .has_allow = true, .allow = given.most};
-  surg__run_report report = {0};
-  surg_context_clear_error(ctx);
-  surg__buf_init(&before, ctx);
-  surg__buf_init(&after, ctx);
-  surg_status s = surg__pipeline_parse(ctx, text, "repair", &p);
-  if (s == SURG_OK) s = surg__repair_put_interface(*m, &before);
-  if (s == SURG_OK) {
-    s = surg__run(m, p, &options, &report);
-    if (s == SURG_OK) s = surg__repair_put_interface(*m, &after);
-    const bool same = before.n == after.n && (!after.n || !memcmp(before.p, after.p, after.n));
-    *needed = (surg__consent){report.worst, report.interface || !same};
-    surg__run_report_free(&report);
-  }
-  surg__buf_free(&before);
-  surg__buf_free(&after);
-  surg__pipeline_free(p);
-  if (s == SURG_OK) return s;
-  if (*m) surg_model_free(*m);
-  *m = NULL;
-  surg_context_clear_error(ctx);
-  return s;
-}
-
-/* Runs a pipeline on a copy and counts the objections to the result. NULL: it fails, changes
- * nothing, or the budget of look-ahead searches is spent. Owned by the caller. */
-static surg_model *try_on(surg__repair *r, const char *text, surg__consent given,
-                          surg__repair_counts *after, surg__consent *needed) {
-  /* Look-ahead searches may cost as much as the main search, plus a constant. */
-  const uint64_t nodes = surg_graph_node_count(surg_model_graph(r->m)) + 1;
-  uint64_t *work = r->work ? r->work : r->worked;
-  if (r->depth && work[1] > work[0] + AHEAD_NODES) return NULL;
-  work[r->depth > 0] += nodes;
-  surg_model *copy = surg_model_clone(r->m);
-  const uint64_t epoch = copy ? surg_model_epoch(copy) : 0;
-  surg_status s =
-      copy ? surg__repair_run(r->ctx, &copy, text, given, r->verify_each, needed) : SURG_ENOMEM;
-  const bool changed = s == SURG_OK && surg_model_epoch(copy) != epoch;
-  if (copy && r->lacks) surg_model_learn_weights(r->m, copy);
-  if (changed) s = surg__repair_count(r->t, copy, after, NULL);
-  if (changed && s == SURG_OK) return copy;
-  if (s == SURG_ENOMEM) r->failure = s;
-  if (copy) surg_model_free(copy);
-  surg_context_clear_error(r->ctx);
-  return NULL;
 }
 
 /* Records a cure that requires more consent, once; not if it is one recorded before, and `fold`. */
@@ -109,12 +51,12 @@ static bool is_repeated(const surg__buf *pipeline, const char *text) {
 static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
   surg__repair_counts after;
   surg__consent needed = {SURG_EXACT, false};
-  surg_model *copy = try_on(r, text, r->given, &after, &needed);
+  surg_model *copy = surg__repair_try(r, text, r->given, now->all, &after, &needed);
   bool helps = copy && after.all < now->all && (!r->is_strict || after.unknown <= now->unknown);
   const bool may = helps && surg__repair_covers(r->given, needed);
   if (!helps && r->given.most < SURG_LOSSY) {
     surg__repair_counts other;
-    surg_model *more = try_on(r, text, SURG__ALL_CONSENT, &other, &needed);
+    surg_model *more = surg__repair_try(r, text, SURG__ALL_CONSENT, now->all, &other, &needed);
     helps = more && other.all < now->all;
     if (more) surg_model_free(more);
   }
@@ -124,7 +66,7 @@ static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
     return false;
   }
   surg_model_free(r->m);
-  r->m = copy;
+  surg__repair_put(r, copy);
   r->used = both(r->used, needed);
   *now = after;
   if (!is_repeated(&r->pipeline, text)) {
@@ -159,7 +101,7 @@ static bool best_opset(surg__repair *r, surg__consent given, const surg__repair_
       surg__consent needed = {SURG_EXACT, false};
       if (to < low || to > high) continue;
       snprintf(text, sizeof text, "opset{to=%lld}", (long long)to);
-      surg_model *copy = try_on(r, text, given, &after, &needed);
+      surg_model *copy = surg__repair_try(r, text, given, least, &after, &needed);
       if (copy && after.all < least && surg__repair_covers(given, needed)) {
         least = after.all;
         snprintf(best, size, "%s", text);
@@ -208,7 +150,12 @@ static bool cure_ahead(surg__repair *r, const char *text, surg__repair_counts *n
   surg__repair_counts before, after;
   surg__consent needed;
   if (r->depth >= (r->is_wider ? AHEAD : 1)) return false;
-  surg_model *copy = try_on(r, text, r->given, &after, &needed);
+  char what[40];
+  size_t left;
+  snprintf(what, sizeof what, "ahead %u %d", r->depth, r->is_wider);
+  const uint64_t trial = surg__repair_trial(r, text, what, r->given);
+  if (surg__memo_find(surg__repair_memo(r), trial, &left) && left >= now->all) return false;
+  surg_model *copy = surg__repair_try(r, text, r->given, SIZE_MAX, &after, &needed);
   if (!copy || !surg__repair_covers(r->given, needed)) {
     if (copy) surg_model_free(copy);
     return false;
@@ -222,8 +169,12 @@ static bool cure_ahead(surg__repair *r, const char *text, surg__repair_counts *n
   deeper.depth = r->depth + 1;
   deeper.origin = r->origin;
   deeper.work = r->work ? r->work : r->worked;
+  deeper.memo = surg__repair_memo(r);
   deeper.is_wider = r->is_wider;
-  if (surg__repair_find(&deeper, &before, &after) == SURG_OK && after.all < now->all) {
+  const bool found = surg__repair_find(&deeper, &before, &after) == SURG_OK;
+  if (found && !surg__repair_spent(r))
+    surg__memo_note(r->ctx, surg__repair_memo(r), trial, after.all);
+  if (found && after.all < now->all) {
     surg__buf_printf(&all, "%s,%s", text, deeper.pipeline.p);
     surg__buf_putc(&all, 0);
     done = !all.failed && cure(r, all.p, now);
@@ -319,7 +270,7 @@ static const surg_rule *best_rule(surg__repair *r, const candidates *c,
     surg__repair_counts after;
     surg__consent needed = {SURG_EXACT, false};
     snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(c->items[i]));
-    surg_model *copy = try_on(r, text, r->given, &after, &needed);
+    surg_model *copy = surg__repair_try(r, text, r->given, now->all, &after, &needed);
     const bool helps = copy && after.all < now->all &&
                        (!r->is_strict || after.unknown <= now->unknown) &&
                        surg__repair_covers(worst, needed);
@@ -437,7 +388,7 @@ static bool cure_sizes(surg__repair *r, surg__repair_counts *now, bool ahead) {
     surg__repair_counts unused;
     surg__consent needed;
     if (!surg__repair_freeze(r->m, r->sizes, true, ones, &text) || text.n == 1) break;
-    surg_model *copy = try_on(r, text.p, SURG__ALL_CONSENT, &unused, &needed);
+    surg_model *copy = surg__repair_try(r, text.p, SURG__ALL_CONSENT, SIZE_MAX, &unused, &needed);
     const bool holds = copy && surg__repair_contradictions(copy) <= before;
     if (copy) surg_model_free(copy);
     text.n--;
@@ -708,6 +659,7 @@ static surg_status search_lenient(surg__repair *r, surg__repair_counts *after) {
   r->lenient = *r->t;
   r->lenient.lenient = true;
   r->t = &r->lenient;
+  surg__memo_free(r->ctx, &r->tried); /* another target may have been there */
   r->is_wider = false;
   memset(r->worked, 0, sizeof r->worked);
   surg_status s = surg__repair_count(r->t, r->m, after, NULL);
@@ -767,4 +719,5 @@ void surg__repair_free(surg__repair *r) {
   surg__buf_free(&r->first);
   surg__buf_free(&r->pipeline);
   surg__buf_free(&r->refused);
+  surg__memo_free(r->ctx, &r->tried);
 }

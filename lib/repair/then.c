@@ -62,7 +62,7 @@ static surg_status adopt(surg__repair *r, surg__repair *second, const char *then
   surg__buf_free(&r->pipeline);
   r->pipeline = all;
   surg_model_free(r->m);
-  r->m = second->m;
+  surg__repair_put(r, second->m);
   second->m = NULL;
   const surg__consent more[] = {needed, second->used};
   for (size_t i = 0; i < SURG_COUNT(more); i++) {

@@ -36,7 +36,7 @@ EDGES = {
     'probe': 'base infer schema target',
     'passes': 'pass',  # builtin.c, which registers them
     'reduce': 'base pass',
-    'repair': 'base check pass probe target',
+    'repair': 'base check io pass probe target',
     'rewrite': 'base eval infer io ir pass schema',
     'run': 'base eval io ir schema',
     'schema': 'base',

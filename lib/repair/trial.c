@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Trials of a search for a repair: a pipeline runs on a copy of the model, and the objections of
+ * the target to the result are counted. A trial that was made before on the same model is not
+ * repeated. */
+#include <onnxsurg/info.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "io/io.h"
+#include "pass/pass.h"
+#include "repair/repair.h"
+
+#define AHEAD_NODES \
+  200000u /* nodes that look-ahead searches may try beyond those the main search tries */
+
+bool surg__repair_covers(surg__consent a, surg__consent b) {
+  return a.most >= b.most && (a.interface || !b.interface);
+}
+
+surg_status surg__repair_run(surg_context *ctx, surg_model **m, const char *text,
+                             surg__consent given, bool verify_each, surg__consent *needed) {
+  surg__pipeline *p = NULL;
+  surg__buf before, after;
+  const surg__run_options options = {
+      .verify_each = verify_each, .has_allow = true, .allow = given.most};
+  surg__run_report report = {0};
+  surg_context_clear_error(ctx);
+  surg__buf_init(&before, ctx);
+  surg__buf_init(&after, ctx);
+  surg_status s = surg__pipeline_parse(ctx, text, "repair", &p);
+  if (s == SURG_OK) s = surg__repair_put_interface(*m, &before);
+  if (s == SURG_OK) {
+    s = surg__run(m, p, &options, &report);
+    if (s == SURG_OK) s = surg__repair_put_interface(*m, &after);
+    const bool same = before.n == after.n && (!after.n || !memcmp(before.p, after.p, after.n));
+    *needed = (surg__consent){report.worst, report.interface || !same};
+    surg__run_report_free(&report);
+  }
+  surg__buf_free(&before);
+  surg__buf_free(&after);
+  surg__pipeline_free(p);
+  if (s == SURG_OK) return s;
+  if (*m) surg_model_free(*m);
+  *m = NULL;
+  surg_context_clear_error(ctx);
+  return s;
+}
+
+uint64_t surg__repair_trial(surg__repair *r, const char *text, const char *what,
+                            surg__consent given) {
+  const uint64_t now = surg_model_epoch(r->m) + 1;
+  if (r->print_of != now && surg__model_fingerprint(r->m, &r->print) != SURG_OK) {
+    surg_context_clear_error(r->ctx);
+    r->print = 0;
+  }
+  r->print_of = now;
+  if (!r->print) return 0;
+  const uint64_t parts[] = {r->print, surg__hash(r->ctx, text, strlen(text)),
+                            surg__hash(r->ctx, what, strlen(what)), (uint64_t)(uintptr_t)r->t,
+                            (uint64_t)given.most << 1 | given.interface};
+  return surg__hash(r->ctx, parts, sizeof parts);
+}
+
+surg__memo *surg__repair_memo(surg__repair *r) {
+  return r->memo ? r->memo : &r->tried;
+}
+
+bool surg__repair_spent(const surg__repair *r) {
+  const uint64_t *work = r->work ? r->work : r->worked;
+  return work[1] > work[0] + AHEAD_NODES;
+}
+
+surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent given, size_t below,
+                             surg__repair_counts *after, surg__consent *needed) {
+  const uint64_t nodes = surg_graph_node_count(surg_model_graph(r->m)) + 1;
+  const uint64_t trial = surg__repair_trial(r, text, "", given);
+  size_t left;
+  if (r->depth && surg__repair_spent(r)) return NULL;
+  if (surg__memo_find(surg__repair_memo(r), trial, &left) && left >= below) return NULL;
+  (r->work ? r->work : r->worked)[r->depth > 0] += nodes;
+  surg_model *copy = surg_model_clone(r->m);
+  const uint64_t epoch = copy ? surg_model_epoch(copy) : 0;
+  surg_status s =
+      copy ? surg__repair_run(r->ctx, &copy, text, given, r->verify_each, needed) : SURG_ENOMEM;
+  const bool changed = s == SURG_OK && surg_model_epoch(copy) != epoch;
+  if (copy && r->lacks) surg_model_learn_weights(r->m, copy);
+  if (changed) s = surg__repair_count(r->t, copy, after, NULL);
+  if (s == SURG_ENOMEM) r->failure = s;
+  const bool done = changed && s == SURG_OK;
+  if (s != SURG_ENOMEM)
+    surg__memo_note(r->ctx, surg__repair_memo(r), trial, done ? after->all : SIZE_MAX);
+  if (done) return copy;
+  if (copy) surg_model_free(copy);
+  surg_context_clear_error(r->ctx);
+  return NULL;
+}
