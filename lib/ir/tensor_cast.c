@@ -139,7 +139,7 @@ static surg_tensor *unsupported(surg_model *m) {
 }
 
 static surg_tensor *cast(surg_model *m, const surg_tensor *t, int dtype, bool *clamped) {
-  if (!surg__model_ok(m) || t->view == SURG__VIEW_ABSENT) return NULL;
+  if (!surg__model_ok(m) || !t || t->view == SURG__VIEW_ABSENT) return NULL;
   const int from = surg_tensor_dtype(t);
   const bool ints =
       (from == SURG_INT64 && dtype == SURG_INT32) || (from == SURG_INT32 && dtype == SURG_INT64);
@@ -148,7 +148,7 @@ static surg_tensor *cast(surg_model *m, const surg_tensor *t, int dtype, bool *c
 }
 
 surg_tensor *surg_tensor_flip_sign(surg_model *m, const surg_tensor *t) {
-  if (!surg__model_ok(m)) return NULL;
+  if (!surg__model_ok(m) || !t) return NULL;
   const int from = surg_tensor_dtype(t);
   if ((from != SURG_UINT8 && from != SURG_INT8) || surg_tensor_is_sparse(t)) return unsupported(m);
   return made_of(m, t, from == SURG_UINT8 ? SURG_INT8 : SURG_UINT8, NULL);

@@ -190,6 +190,8 @@ surg_status surg_value_set_declared_type(surg_value *v, const surg_type *type) {
   if (v->input || v->in_value_info || !own || g->kind == SURG_GRAPH_FUNCTION) {
     v->decl.type = type;
     v->decl.dirty = true;
+    /* The source of an input of a function is its name, which is no message to splice. */
+    if (by_info && v->input && !v->in_value_info) v->decl.src = (surg__src){0};
     if (by_info) v->in_value_info = type != NULL;
   }
   if (v->input) v->inferred = NULL;

@@ -447,13 +447,24 @@ static void forget_erased(mover *v) {
   v->blockers.count = kept;
 }
 
+/* The version after `at` on the way to another one. Those above the newest known
+ * are passed at once: no operator differs there, and a caller may name any number. */
+static int64_t step(const mover *v, int64_t at, int64_t to) {
+  const int64_t newest = surg_schema_newest(v->domain);
+  if (to < at) {
+    const int64_t end = at > newest ? newest : at - 1;
+    return to > end ? to : end;
+  }
+  return at >= newest ? to : at + 1;
+}
+
 static void move_scope(mover *v, int64_t to) {
-  const int64_t dir = to < v->at ? -1 : 1;
   while (v->at != to && !v->failed) {
     if (!collect(v)) v->failed = true;
     /* Skips versions that change no operator in this model. */
-    v->next = v->at + dir;
-    while (v->next != to && !v->failed && !any_changes(v, v->at, v->next)) v->next += dir;
+    v->next = step(v, v->at, to);
+    while (v->next != to && !v->failed && !any_changes(v, v->at, v->next))
+      v->next = step(v, v->next, to);
     if (v->structure) find_types(v);
     visit_all(v);
     forget_erased(v);
@@ -558,8 +569,14 @@ static void finish(mover *v) {
   surg__free(v->ctx, v->match);
 }
 
+/* Whether a model can state the version at all. */
+static bool is_version(int64_t v) {
+  return v >= 1 && v <= INT32_MAX;
+}
+
 surg_pass_result surg_pass_move_domain(surg_pass_ctx *p, const char *domain, int64_t to) {
   if (!p || !domain) return SURG_PASS_FAILED;
+  if (!is_version(to)) return surg_pass_usage(p, "no opset has this version");
   mover v = {.pass = p, .m = surg_pass_model(p), .domain = domain};
   move(&v, to);
   const bool blocks = v.blockers.count > 0;
@@ -591,7 +608,7 @@ static bool functions_change(const mover *v, int64_t to) {
 
 surg_status surg_pass_move_blocked(surg_pass_ctx *p, const char *domain, int64_t to,
                                    bool *blocked) {
-  if (!p || !domain || !blocked) return SURG_EUSAGE;
+  if (!p || !domain || !blocked || !is_version(to)) return SURG_EUSAGE;
   mover v = {.pass = p, .m = surg_pass_model(p), .domain = domain, .trial = true};
   const size_t functions = surg_model_function_count(v.m);
   memset(blocked, 0, functions * sizeof *blocked);

@@ -196,8 +196,11 @@ surg_status surg_model_stacks(surg_model *m, const char *const *symbols, const i
     s.out[k] = surg__calloc(ctx, s.n_out + 1, sizeof(surg__array));
     if (!s.in[k] || !s.out[k]) r = SURG_ENOMEM;
   }
-  for (size_t i = 0; twice && i < n; i++)
-    twice[i] = strcmp(symbols[i], symbols[batch]) == 0 ? 2 * at[i] : at[i];
+  for (size_t i = 0; twice && i < n; i++) {
+    twice[i] = at[i];
+    if (strcmp(symbols[i], symbols[batch]) == 0 && !surg__mul_i64(at[i], 2, &twice[i]))
+      r = SURG_EUSAGE;
+  }
   const sizes doubled_sizes = {symbols, twice, n};
   if (r == SURG_OK) r = run_three(&s, &doubled_sizes, why, room);
   for (size_t i = 0; i < s.n_out && r == SURG_OK; i++) r = same_output(&s, i, why, room);

@@ -42,6 +42,74 @@ START_TEST(runs_again_and_again) {
 }
 END_TEST
 
+/* What a plugin may call although it makes no sense: test/fuzz/fuzz_plugin.c looks for more. */
+
+static surg_pass_result moves_far(surg_pass_ctx *p, surg_graph *g) {
+  bool blocked[1] = {true};
+  (void)g;
+  const bool far = surg_pass_move_blocked(p, "", INT32_MAX, blocked) == SURG_OK;
+  const bool none = surg_pass_move_blocked(p, "", INT64_MAX, blocked) == SURG_EUSAGE &&
+                    surg_pass_move_blocked(p, "", 0, blocked) == SURG_EUSAGE;
+  return far && none ? SURG_PASS_UNCHANGED : SURG_PASS_FAILED;
+}
+
+START_TEST(opsets_far_away) {
+  static const char called[] =
+      "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+      "g (float[2] x) => (float[2] y) { y = d.F (x) }\n"
+      "<domain: \"d\", opset_import: [\"\" : 17]>\n"
+      "F (a) => (b) { b = Abs (a) }\n";
+  static const surg_pass pass = {.size = sizeof pass,
+                                 .scope = SURG_SCOPE_MODEL,
+                                 .name = "far",
+                                 .help = "asks about opsets that there will never be",
+                                 .run = moves_far};
+  surg_model *m = NULL;
+  ck_assert_int_eq(surg_registry_add_pass(surg_context_passes(ctx), &pass), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, called, strlen(called), "m", &m), SURG_OK);
+  ck_assert_int_eq(surg_model_run(&m, "far"), SURG_OK);
+  surg_model_free(m);
+}
+END_TEST
+
+START_TEST(arguments_without_sense) {
+  static const char batch[] =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[N] x) => (float[N] y) { y = Abs (x) }\n";
+  static const char *const symbols[] = {"N"};
+  const int64_t most[] = {INT64_MAX};
+  surg_model *m = NULL;
+  char why[80];
+  ck_assert_ptr_null(surg_tensor_cast(model, NULL, SURG_FLOAT));
+  ck_assert_int_eq(surg_model_status(model), SURG_OK);
+  ck_assert_int_eq(surg_model_load_text(ctx, batch, strlen(batch), "m", &m), SURG_OK);
+  ck_assert_int_eq(surg_model_stacks(m, symbols, most, 1, 0, why, sizeof why), SURG_EUSAGE);
+  surg_model_free(m);
+}
+END_TEST
+
+/* A function lists its inputs by name; a type that is declared for one becomes a value_info. */
+START_TEST(type_of_an_input_of_a_function) {
+  static const char called[] =
+      "<ir_version: 10, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+      "g (float[2] x) => (float[2] y) { y = d.F (x) }\n"
+      "<domain: \"d\", opset_import: [\"\" : 17]>\n"
+      "F (a) => (b) { b = Abs (a) }\n";
+  surg_model *m = NULL, *again = NULL;
+  void *bytes = NULL;
+  size_t n = 0;
+  ck_assert_int_eq(surg_model_load_text(ctx, called, strlen(called), "m", &m), SURG_OK);
+  surg_graph *body = surg_function_graph(surg_model_function(m, 0));
+  const surg_type *type = surg_type_tensor_unranked(m, SURG_FLOAT);
+  ck_assert_int_eq(surg_value_set_declared_type(surg_graph_input(body, 0), type), SURG_OK);
+  ck_assert_int_eq(surg_model_save_memory(m, &bytes, &n), SURG_OK);
+  ck_assert_int_eq(surg_model_load_memory(ctx, bytes, n, "again", NULL, &again), SURG_OK);
+  surg_context_free_bytes(ctx, bytes);
+  surg_model_free(again);
+  surg_model_free(m);
+}
+END_TEST
+
 START_TEST(bad_text_leaves_the_model) {
   surg_model *before = model;
   ck_assert_int_eq(surg_model_run(&model, "prune,nothing"), SURG_EUSAGE);
@@ -260,6 +328,9 @@ int main(void) {
   Suite *s = suite_create("embed");
   TCase *t = tcase_create("embed");
   tcase_add_checked_fixture(t, setup, teardown);
+  tcase_add_test(t, opsets_far_away);
+  tcase_add_test(t, arguments_without_sense);
+  tcase_add_test(t, type_of_an_input_of_a_function);
   tcase_add_test(t, runs_again_and_again);
   tcase_add_test(t, bad_text_leaves_the_model);
   tcase_add_test(t, a_failing_pass_takes_the_model);
