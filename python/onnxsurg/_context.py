@@ -50,6 +50,11 @@ def decode(data: Optional[bytes]) -> Any:
     return None if data is None else data.decode('utf-8', 'surrogateescape')
 
 
+def mistyped(function, error: C.ArgumentError) -> TypeError:
+    """What is raised for an argument that a function of the library cannot get."""
+    return TypeError('%s: %s' % (function.__name__, str(error).replace('TypeError: ', '')))
+
+
 class Context:
     """Rules, schemas, limits and diagnostics that models share. A model that is loaded without one
     gets its own, so that threads can work on different models at the same time; one thread at a
@@ -149,7 +154,10 @@ class Context:
             if self._queue:
                 self._drain()
             self._begin()
-            status = function(*arguments)
+            try:
+                status = function(*arguments)
+            except C.ArgumentError as e:
+                raise mistyped(function, e) from None
             self._raise_pending()
             if status < 0:
                 raise self.error(status)
@@ -159,7 +167,10 @@ class Context:
         """A call that returns a pointer; NULL raises."""
         with self._lock:
             self._begin()
-            pointer = function(*arguments)
+            try:
+                pointer = function(*arguments)
+            except C.ArgumentError as e:
+                raise mistyped(function, e) from None
             self._raise_pending()
             if not pointer:
                 raise self.error(lib.surg_context_error_status(self._pointer) or

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the wrappers of nodes, tensors and graphs have in common."""
+from ctypes import ArgumentError
 from typing import Any, Optional
 
 from . import errors
-from ._context import Box, decode
+from ._context import Box, decode, mistyped
 from ._lib import lib
 
 DETACHED = b'onnxsurg.detached'  # domain of the nodes behind tensors that have no producer yet
@@ -26,7 +27,10 @@ class Handle:
     def _get(self, function, *arguments) -> Any:
         box = self._box
         with box.context._lock:
-            return function(self._pointer(), *arguments)
+            try:
+                return function(self._pointer(), *arguments)
+            except ArgumentError as e:
+                raise mistyped(function, e) from None
 
     def _text(self, function, *arguments) -> Any:
         return decode(self._get(function, *arguments))
@@ -45,6 +49,13 @@ class Handle:
 
     def __hash__(self):
         return hash(self._ptr) if self._ptr is not None else id(self)
+
+
+def pointer_of(item: Any, kind) -> int:
+    """The checked handle of an argument. The library cannot tell handles of different kinds apart."""
+    if not isinstance(item, kind):
+        raise TypeError('expected a %s, found %s' % (kind.__name__, type(item).__name__))
+    return item._pointer()
 
 
 def wrap(box: Box, kind, pointer: Optional[int]):

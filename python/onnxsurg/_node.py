@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence
 from . import _c, errors
 from ._context import Box, counted, decode, encode
 from ._data import Data, data_of, make_data
-from ._handle import Handle, erased, rebind, wrap
+from ._handle import Handle, erased, pointer_of, rebind, wrap
 from ._lib import lib
 from ._tensor import Tensor
 from ._types import make_type, numpy, read_type, to_dtype, Type
@@ -555,7 +555,7 @@ class Node(Handle):
     def move_before(self, other: Optional['Node']) -> None:
         """Moves the node before another one of its graph; to the end for None."""
         self._box.unsorted = True
-        self._do(lib.surg_node_move, other._pointer() if other is not None else None)
+        self._do(lib.surg_node_move, pointer_of(other, Node) if other is not None else None)
 
     def __repr__(self) -> str:
         if self._box is not None and (self._box.pointer is None or lib.surg_node_erased(self._ptr)):

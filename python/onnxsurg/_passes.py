@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 from . import _c
 from ._context import Box, Context, contexts, decode, encode, registered_passes
 from ._graph import Graph
-from ._handle import wrap
+from ._handle import pointer_of, wrap
 from ._lib import lib
 from ._model import Model, model_of, to_exactness
 from ._node import Node
@@ -77,11 +77,11 @@ class Pass:
         """Whether the user protects the node or tensor."""
         if isinstance(item, Node):
             return lib.surg_pass_keeps_node(self._pointer, item._pointer())
-        return lib.surg_pass_keeps_value(self._pointer, item._pointer())
+        return lib.surg_pass_keeps_value(self._pointer, pointer_of(item, Tensor))
 
     def note(self, text: str, node: Optional[Node] = None) -> None:
         """Adds a line to the notes of the report."""
-        lib.surg_pass_note(self._pointer, node._pointer() if node is not None else None,
+        lib.surg_pass_note(self._pointer, pointer_of(node, Node) if node is not None else None,
                            encode(text))
 
     def count(self, what: str, by: int = 1) -> None:
@@ -91,7 +91,7 @@ class Pass:
     def fail(self, text: str, node: Optional[Node] = None) -> None:
         """Fails the run because of the model: raises InvalidModel."""
         self._failed = True
-        lib.surg_pass_fail(self._pointer, node._pointer() if node is not None else None,
+        lib.surg_pass_fail(self._pointer, pointer_of(node, Node) if node is not None else None,
                            encode(text))
         raise _PassFailed()
 

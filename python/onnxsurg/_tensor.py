@@ -6,7 +6,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 from . import _c, errors
 from ._context import Box, encode
 from ._data import Data, data_of, make_data
-from ._handle import DETACHED, Handle, erased, rebind, wrap
+from ._handle import DETACHED, Handle, erased, pointer_of, rebind, wrap
 from ._lib import lib
 from ._types import (Dim, DType, Type, check_shape, elements, from_dtype, make_tensor_type,
                      make_type, read_type, to_dtype)
@@ -354,7 +354,7 @@ class Tensor(Handle):
         """Lets every consumer and output read another tensor instead."""
         box = self._box
         with box.context._lock:
-            value, by = self._pointer(), other._pointer()
+            value, by = self._pointer(), pointer_of(other, Tensor)
             box.unsorted = True
             move_uses(box, value, by)
 
