@@ -119,13 +119,16 @@ static void describe(const prover *p, const surg__verify_report *r, verdict *out
 static void list_silent(prover *p, const surg__verify_report *r) {
   for (size_t i = 0; i < r->n_outputs; i++) {
     const surg__verify_output *o = &r->outputs[i];
-    if (surg__verify_informs(o) || (!o->random && !o->compared)) continue;
+    if (!o->amplified && (surg__verify_informs(o) || (!o->random && !o->compared))) continue;
     p->proof->silent++;
     if (*p->proof->silent_why) continue;
     const char *name = surg__q(p->ctx, surg_value_name(o->value));
     if (o->random)
       snprintf(p->proof->silent_why, sizeof p->proof->silent_why,
                "output %s rests on random draws that the result does not share", name);
+    else if (o->amplified)
+      snprintf(p->proof->silent_why, sizeof p->proof->silent_why,
+               "rounding alone moves output %s as far as it differs", name);
     else if (!o->number)
       snprintf(p->proof->silent_why, sizeof p->proof->silent_why, "output %s %s", name,
                o->any ? "is NaN throughout" : "has no elements, whatever inputs were drawn");
@@ -148,6 +151,7 @@ static surg_status hold(prover *p, surg_model *a, surg_model *b, surg_exactness 
                             .adversarial = &adversarial,
                             .huge = e > SURG_EXACT ? SURG__VERIFY_TAME : 0,
                             .may_lose = true,
+                            .rounds = e > SURG_EXACT && p->how->rtol < 0,
                             .cancel = p->how->cancel,
                             .cancel_user = p->how->cancel_user};
   tolerances(p, e, &o.tolerance, &adversarial);

@@ -44,6 +44,8 @@ typedef struct verify {
   const struct other_range *range; /* current range of inputs; NULL: the default */
   bool *random[2], *depends;       /* indexed by output */
   bool mixing;
+  surg__array *shaken[SURG__SHAKES]; /* outputs of the first model as rounding moves them */
+  bool shook;   /* they are of the current set */
   size_t alone; /* the symbol that is large, counted from 1; 0: all have the same size */
 } verify;
 
@@ -219,6 +221,27 @@ static size_t other_of(const verify *v, size_t i) {
   return by_place ? i : k;
 }
 
+static void drop_shaken(verify *v) {
+  for (size_t k = 0; k < SURG__SHAKES; k++) drop(v->shaken[k], v->sides[0].n_out);
+  v->shook = false;
+}
+
+/* *out: the difference of output i, which is k of the second model, is what rounding makes. */
+static surg_status by_rounding(verify *v, const surg__tolerance *t, size_t i, size_t k, bool *out) {
+  side *a = &v->sides[0];
+  surg_status s = SURG_OK;
+  for (size_t n = 0; n < SURG__SHAKES; n++) {
+    if (v->shaken[n]) continue;
+    v->shaken[n] = surg__calloc(v->ctx, a->n_out + 1, sizeof *v->shaken[n]);
+    if (!v->shaken[n]) return SURG_ENOMEM;
+  }
+  if (!v->shook) s = surg__shake(v->models[0], a->engine, a->in, v->shaken);
+  v->shook = true;
+  *out = s == SURG_OK &&
+         surg__shake_explains(&v->sides[1].out[k], &a->out[i], i, v->shaken, t);
+  return s;
+}
+
 /* Compares output i; *differs: it differs. */
 static surg_status compare(verify *v, const surg__tolerance *tolerance, size_t i, bool *differs) {
   side *a = &v->sides[0], *b = &v->sides[1];
@@ -236,9 +259,15 @@ static surg_status compare(verify *v, const surg__tolerance *tolerance, size_t i
     o->random = true; /* the random numbers differ, so the results may */
     return SURG_OK;
   }
+  bool same = surg__value_compare(&b->out[k], &a->out[i], tolerance, &d), tied = false;
+  bool rounded = false;
+  if (!same && v->o->rounds && !d.other_shape) {
+    const surg_status s = by_rounding(v, tolerance, i, k, &rounded);
+    o->amplified += rounded;
+    if (s != SURG_OK || rounded) return s;
+  }
   o->compared = true;
   surg__verify_seen(o, &a->out[i]);
-  bool same = surg__value_compare(&b->out[k], &a->out[i], tolerance, &d), tied = false;
   worsen(&o->worst, &d);
   if (!same && !d.other_shape) {
     const surg_status s = surg__indices_tie(v->models[0], a->engine, a->in, i, &b->out[k],
@@ -335,6 +364,7 @@ static bool circular(verify *v) {
 static surg_status one_set(verify *v, const set *how, surg_status *first) {
   const bool adversarial = how->fill == SURG__FILL_ADVERSARIAL && v->o->adversarial;
   surg__verify_report *r = v->report;
+  drop_shaken(v);
   *first = run_first(v, how);
   if (*first == SURG_ENOMEM) return *first;
   if (*first != SURG_OK) {
@@ -516,12 +546,14 @@ surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_option
     if (s == SURG_OK) s = draw_again(&v);
   }
   if (v.random[0] && v.random[1] && v.in_first && v.out_other) judge(&v, s);
+  drop_shaken(&v);
   close_side(&v, 0);
   close_side(&v, 1);
   surg__free(v.ctx, v.in_first);
   surg__free(v.ctx, v.out_other);
   for (int k = 0; k < 2; k++) surg__free(v.ctx, v.random[k]);
   surg__free(v.ctx, v.depends);
+  for (size_t k = 0; k < SURG__SHAKES; k++) surg__free(v.ctx, v.shaken[k]);
   report->open_dims = v.open;
   return s;
 }

@@ -20,6 +20,8 @@ typedef struct surg__verify_options {
   bool mixed;     /* also run with different sizes for different symbols */
   bool layers;    /* if outputs differ, look for the first value that differs */
   bool ties;      /* indices of equal elements count as equal */
+  /* A difference that rounding alone can make counts as not comparable (verify_rounding.c). */
+  bool rounds;
   const surg__fill *fill; /* `fills` kinds of inputs; if 0: random and adversarial */
   size_t fills;
   surg__dim_of dim_of; /* may be NULL: then symbolic dimensions have size 2, and 3 in other runs */
@@ -40,6 +42,8 @@ typedef struct surg__verify_output {
                          * difference */
   unsigned differs;     /* number of runs in which the output differs */
   unsigned tied;        /* number of runs in which all differences are indices of tied elements */
+  unsigned amplified;   /* number of runs in which rounding alone moves the output as far as it
+                         * differs: not compared there */
   bool random;  /* depends on random numbers that the other model does not share: not comparable */
   bool compared; /* in at least one run */
   bool depends; /* depends on inputs or random numbers */
@@ -94,6 +98,18 @@ surg_status surg__verify_random(surg_model *const models[2], bool *const random[
 bool surg__verify_depends(surg_model *m, bool *out);
 /* Records the elements of an output in one run. */
 void surg__verify_seen(surg__verify_output *o, const surg__array *a);
+
+/* --- verify_rounding.c: for verify.c --- */
+#define SURG__SHAKES 8
+/* Runs the model again on the inputs, SURG__SHAKES times, with every float that it computes, and
+ * inputs that are no integers, moved by a random part of their last bits. out[k]: the outputs of
+ * run k, none if it failed; the caller drops them. Only SURG_ENOMEM is a failure. */
+surg_status surg__shake(surg_model *m, const surg__engine *e, const surg__array *in,
+                        surg__array *const out[SURG__SHAKES]);
+/* Whether output i differs in no element by more than rounding moves it in those runs: floats by
+ * four times as much, integers by as much. */
+bool surg__shake_explains(const surg__array *got, const surg__array *want, size_t i,
+                          surg__array *const out[SURG__SHAKES], const surg__tolerance *t);
 
 /* --- run_layers.c, run_ties.c: for verify.c --- */
 /* For each of `n` names its index among `m` other names, or m. NULL: out of memory. O(n log m),

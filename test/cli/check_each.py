@@ -105,6 +105,21 @@ class Check(Case):
         self.refused('output "y" differs', *self.rewrite('third-bad', div, '--check'))
         self.ok(*self.rewrite('third-bad', div, '--check-rtol=1e-2'))
 
+    def test_amplified(self):
+        """What rounding alone moves as far is no difference, and no evidence of equality."""
+        body = b'g (float[9] x) => (float[9] y, float[9] z) <float t = {3}, float k = {%s}> {' \
+               b' d = Div (x, t)  m = Mul (d, k)  y = Cos (m)  z = Neg (d) }'
+        self.refused('output "y" differs', *self.rewrite('third-bad', body % b'30', '--check'))
+        r = self.run_tool(*self.rewrite('third-ulp', body % b'3e9', '--check', '--summary'))
+        self.assertIn(b'not compared: rounding alone moves output "y" as far as it differs',
+                      r.stderr)
+        self.assertEqual(r.returncode, 0)
+        os.remove('out.onnxtxt')
+        self.refused('output "z" differs', *self.rewrite('third-bad', body % b'3e9', '--check'))
+        floor = b'g (float[9] x) => (int64[9] y) <float t = {3}, float k = {%s}> {' \
+                b' d = Div (x, t)  m = Mul (d, k)  f = Floor (m)  y = Cast <to = 7> (f) }'
+        self.refused('output "y" differs', *self.rewrite('third-bad', floor % b'1e5', '--check'))
+
     def test_interface(self):
         text = b'g (float[N,4] x, float k) => (float[N,4] y, float[N,4] z) {' \
                b' a = Abs (x)  b = Mul (a, k)  y = Neg (b)  z = Exp (b) }'

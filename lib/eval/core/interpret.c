@@ -135,7 +135,11 @@ surg_status surg__m_output(surg__machine *m, const surg_node *n, size_t i, surg_
   const surg_value *v = surg_node_output(n, i);
   surg__session *session = m->session;
   surg_status s = SURG_OK;
-  if (v && session->watch && !(a->stream && session->arrays_only)) {
+  if (v && session->change) {
+    s = surg__array_load(m->ctx, a);
+    if (s == SURG_OK) s = session->change(session->user, n, i, a);
+  }
+  if (v && session->watch && s == SURG_OK && !(a->stream && session->arrays_only)) {
     surg__array whole = surg__array_ref(a);
     s = surg__array_load(m->ctx, &whole);
     if (s == SURG_OK) s = session->watch(session->user, n, i, &whole);

@@ -23,7 +23,9 @@ typedef struct surg__session {
    * reference it (surg__array_ref) or copy it. A result other than SURG_OK stops the run. */
   surg_status (*watch)(void *user, const surg_node *n, size_t output, const surg__array *a);
   bool arrays_only; /* it is not called with streams; otherwise these are loaded for it */
-  /* Likewise for every input that a subgraph or function receives. */
+  /* As watch, before it; may replace the array, which it then drops. */
+  surg_status (*change)(void *user, const surg_node *n, size_t output, surg__array *a);
+  /* As watch, for every input that a subgraph or function receives. */
   surg_status (*enter)(void *user, const surg_value *v, const surg__array *a);
   /* Called before and after each node, in subgraphs and functions too. surg__session_read reads its
    * inputs; its attributes are those of the current call. A result other than SURG_OK stops the
