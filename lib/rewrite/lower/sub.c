@@ -109,10 +109,19 @@ static surg_status gemm_parts(surg__builder *b) {
   const int dtype = surg_type_dtype(t);
   if (surg__b_bad(b, dtype == SURG_BFLOAT16 && b->m->opset < 13, "the rewrite requires opset 13"))
     return SURG_EUNSUPPORTED;
+  /* A product of halves may overflow where alpha times it, plus beta times c, does not. */
+  const bool wide = dtype == SURG_FLOAT16 && (c || alpha.one.f != 1);
+  const int in = wide ? SURG_FLOAT : dtype;
+  if (wide) {
+    x = surg__b_cast(b, x, in);
+    w = surg__b_cast(b, w, in);
+    if (c) c = surg__b_cast(b, c, in);
+  }
   x = transposed(b, x, ta.one.i != 0);
   w = transposed(b, w, tb.one.i != 0);
-  surg_value *y = times(b, surg__b_binary(b, "MatMul", x, w), dtype, alpha.one.f);
-  if (c) y = surg__b_binary(b, "Add", y, times(b, c, dtype, beta.one.f));
+  surg_value *y = times(b, surg__b_binary(b, "MatMul", x, w), in, alpha.one.f);
+  if (c) y = surg__b_binary(b, "Add", y, times(b, c, in, beta.one.f));
+  if (wide) y = surg__b_cast(b, y, dtype);
   if (!b->status) surg__b_result(b, "y", y);
   return b->status;
 }
