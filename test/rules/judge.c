@@ -572,6 +572,7 @@ static verdict judge(surg_context *ctx, const surg_rule *r, rule_case *c, unsign
   if (!before) {
     snprintf(why, 300, "%s", surg_context_error(ctx) ? surg_context_error(ctx) : "?");
   } else {
+    if (surg_model_infer(before)) abort();
     const char *bad = misfit(before);
     if (bad)
       snprintf(why, 300, "%s of opset %d does not accept this", bad, (int)c->from);

@@ -84,7 +84,8 @@ surg_status surg__heads_attend(const surg__heads *h) {
   if (!surg__b_get(b, "y")) return b->status;
   s = h->sink.v ? with_sink(h, s) : surg__built_softmax(b, s);
   surg__built y = ungrouped(h, surg__built_matmul(b, grouped(h, s), h->v));
-  const surg__bdim d[3] = {h->q.d[0], h->q.d[2], surg__bdim_fixed(h->count * h->v.d[3].n)};
+  const surg__bdim d[3] = {h->q.d[0], h->q.d[2],
+                           surg__bdim_mul(b, surg__bdim_fixed(h->count), h->v.d[3])};
   y = surg__built_reshape(b, surg__built_swap(b, y, 1, 2), d, 3);
   surg__built_result(b, "y", surg__built_cast(b, y, h->type));
   return b->status;

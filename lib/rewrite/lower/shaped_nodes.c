@@ -184,6 +184,8 @@ surg__built surg__built_concat(surg__builder *b, const surg__built *x, size_t n,
   for (size_t i = 0; i < n; i++) {
     in[i] = x[i].v;
     if (sum >= 0 && (x[i].d[axis].n < 0 || !surg__add_i64(sum, x[i].d[axis].n, &sum))) sum = -1;
+    for (uint32_t k = 0; k < y.rank; k++) /* the other sizes are equal */
+      if (y.d[k].n < 0 && x[i].d[k].n >= 0) y.d[k] = x[i].d[k];
   }
   y.v = surg__b_node(b, "Concat", in, n);
   surg__b_set_int(b, y.v, "axis", axis);
