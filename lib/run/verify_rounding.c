@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How far rounding alone moves the outputs of a model. A rewrite of class ulp or rounding may
- * change the last bits of a value, and what follows may amplify them: Cos of 1e9, a difference of
- * nearly equal sums. Such a difference is no evidence against the rewrite, and equality would be
- * none for it. (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6: the condition of a
- * problem is measured by perturbing its data.) */
+ * change the last bits of a value, and what follows may amplify them: Cos of 1e9, a difference
+ * of nearly equal sums. Such a difference is no evidence against the rewrite, and equality
+ * would be none for it. (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6:
+ * the condition of a problem is measured by perturbing its data.) */
 #include <math.h>
 
 #include "eval/core/number.h"
