@@ -28,6 +28,7 @@ typedef struct surg__finding {
   const char *pass;        /* the pass that fixes it, or NULL */
   const surg_node *node;   /* whose types or shapes contradict its operator, or NULL */
   const surg_graph *graph; /* of a type or shape that is wrong, or NULL */
+  const surg_value *value; /* whose declaration is wrong, or NULL */
 } surg__finding;
 /* Receives one finding; its strings are valid until the callback returns. */
 typedef void (*surg__check_fn)(void *user, const surg__finding *f);
@@ -64,6 +65,7 @@ typedef struct surg__checker {
   const char *pass;      /* for the next finding, if its rule has no fixed pass */
   const surg_node *node; /* the node and graph that are checked, or NULL */
   const surg_graph *graph;
+  const surg_value *value; /* whose declaration is checked, or NULL */
 } surg__checker;
 /* Whether the next finding is reported in full; otherwise the caller need not build its location
  * and text. */

@@ -108,6 +108,7 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
                         const surg_type *claim, const char *list, bool again) {
   const surg_type *proven = surg_value_type(v);
   if (!claim || claim == proven) return;
+  c->value = v;
   if (!proven || proven->kind == SURG_TYPE_UNKNOWN) {
     check_possible(c, v, claim, list);
     return;
@@ -154,4 +155,5 @@ void surg__check_declared(surg__checker *c) {
     }
   }
   c->graph = NULL;
+  c->value = NULL;
 }

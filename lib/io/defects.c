@@ -28,9 +28,10 @@ static bool still_breaks(surg__loader *probe, const surg__defect *d) {
     surg__load_check_node(probe, d->node);
     d->node->opaque = opaque;
     d->node->resolved = false;
-  } else if (d->graph) {
-    surg__load_check_graph(probe, d->graph);
   }
+  /* Of a body, the node is the one that has it. */
+  if (d->graph && (!d->node || d->graph->parent_node == d->node))
+    surg__load_check_graph(probe, d->graph);
   return probe->probed;
 }
 

@@ -41,16 +41,26 @@ static char *describe(const request *r, surg__buf *b) {
   return b->failed ? "external data" : b->p;
 }
 
-static surg_status fail(const request *r, surg_status status, const char *why) {
+static surg_status fail_as(const request *r, const char *code, surg_status status,
+                           const char *why) {
   surg__buf b;
   const char *what = describe(r, &b);
-  r->m->ctx->code = "E111";
+  r->m->ctx->code = code;
   if (r->m->absent == SURG__ABSENT_WARNING || r->tolerated)
     surg__warn(r->m->ctx, r->m->source->name, "%s: %s", what, why);
   else
     surg__error(r->m->ctx, status, r->m->source->name, "%s: %s", what, why);
   surg__buf_free(&b);
   return status;
+}
+
+static surg_status fail(const request *r, surg_status status, const char *why) {
+  return fail_as(r, "E111", status, why);
+}
+
+/* Reports a location that is not opened, whatever is there. */
+static surg_status outside(const request *r, const char *why) {
+  return fail_as(r, "E150", SURG_EINVALID, why);
 }
 
 /* Reports that a data file is missing or too short. With SURG__ABSENT_MISSING this is a warning
@@ -82,7 +92,7 @@ static surg_status take_key(request *r, const surg__extkey *k) {
   else if (str_is(k->key, "length"))
     slot = &r->length, seen = &r->has_length;
   if (slot) {
-    if (*seen) return fail(r, SURG_EINVALID, "a key is repeated here");
+    if (*seen) return fail_as(r, "E151", SURG_EINVALID, "a key is repeated here");
     *slot = k->value;
     *seen = true;
   } else if (!r->encoded && !str_is(k->key, "checksum") && !str_is(k->key, "basepath")) {
@@ -110,14 +120,14 @@ static surg_status check_location(const request *r) {
   if (!surg__utf8_valid((const uint8_t *)s.p, s.n))
     return fail(r, SURG_EINVALID, "the location is not valid text");
   if (memchr(s.p, '\\', s.n)) return fail(r, SURG_EINVALID, "the location contains a backslash");
-  if (s.p[0] == '/') return fail(r, SURG_EINVALID, "the location is an absolute path");
+  if (s.p[0] == '/') return outside(r, "the location is an absolute path");
   if (str_is(s, "*/_ORT_MEM_ADDR_/*"))
-    return fail(r, SURG_EINVALID, "is memory of a running ONNX Runtime, not for a file");
+    return outside(r, "is memory of a running ONNX Runtime, not for a file");
   for (size_t at = 0; at < s.n;) {
     const char *slash = memchr(s.p + at, '/', s.n - at);
     size_t n = slash ? (size_t)(slash - (s.p + at)) : s.n - at;
     if (n == 2 && s.p[at] == '.' && s.p[at + 1] == '.')
-      return fail(r, SURG_EINVALID, "the location leads out of the folder of the model");
+      return outside(r, "the location leads out of the folder of the model");
     at += n + 1;
   }
   return SURG_OK;
@@ -240,7 +250,7 @@ static surg_status open_file(const request *r, surg__datafile *f) {
   if (!err) return check_file(r, f);
   f->fd = -1;
   if (err == EXDEV || err == ELOOP)
-    return fail(r, SURG_EINVALID, "leads out of the folder of the model");
+    return outside(r, "leads out of the folder of the model");
   if (err == ENXIO) return fail(r, SURG_EINVALID, "is no regular file"); /* a socket */
   const bool gone = err == ENOENT || err == ENOTDIR || err == EACCES || err == EPERM;
   return gone ? missing(r, SURG_EIO, strerror(err)) : fail(r, SURG_EIO, strerror(err));

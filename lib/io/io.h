@@ -57,6 +57,12 @@ surg_status surg__model_sound(surg_model *m);
 /* Re-evaluates which findings are cured. A node without an open finding gets its operator back. */
 surg_status surg__model_settle(surg_model *m);
 
+/* Whether the model differs from the file it was read from. A lenient load marks parts dirty
+ * that are rewritten only if the model is edited, so there the epoch decides. */
+static inline bool surg__edited(const surg_model *m) {
+  return m->lenient ? m->epoch != m->read_epoch : m->dirty;
+}
+
 /* Warns if encoded weights were decoded and are not in the model any more (decoded.c). O(model) */
 void surg__decoded_warn(const surg_model *m);
 
@@ -91,7 +97,22 @@ size_t surg__varint_size(uint64_t v);
 
 /* --- scan (scan.c): validates the whole file against the protobuf-c descriptors: tags, lengths,
  * wire types, depth, UTF-8, duplicate singular messages, estimated memory. --- */
-surg_status surg__scan_model(surg__source *s, uint32_t max_depth);
+/* A form that readers of protocol buffers accept and that is not loaded as it is. */
+typedef struct surg__oddity {
+  const char *code, *text; /* static strings */
+  uint64_t off;            /* of the field */
+  bool interface;          /* it is the name of an input or output of the model */
+} surg__oddity;
+typedef struct surg__oddities {
+  SURG_VEC(surg__oddity) list; /* the first SURG_LIMIT_WARNINGS */
+  uint64_t all;
+} surg__oddities;
+/* `odd`: receives the oddities; NULL: the first one is an error. */
+surg_status surg__scan_model(surg__source *s, uint32_t max_depth, surg__oddities *odd);
+/* A copy of the file as readers of protocol buffers see it (plain.c): messages in several parts
+ * are merged, groups and fields of a wrong wire type left out, and text that is not UTF-8 is
+ * escaped, so that different texts stay different. O(bytes x depth) */
+surg_status surg__source_plain(surg__source *s, surg__source **out);
 
 /* --- the rules of loading, on a model in memory (judge.c) --- */
 /* Receives a violation; `n` is NULL if it is not about a node. `text` is not escaped further. */

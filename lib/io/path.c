@@ -19,7 +19,7 @@ static bool find_field(place *at, uint64_t off, surg__field *f, size_t *index) {
   const char *why;
   while (pos < at->end && pos <= off) {
     *f = (surg__field){0};
-    int r = surg__wire_read(at->src, pos, at->end, f, &next, &why);
+    int r = surg__wire_read_any(at->src, pos, at->end, f, &next, &why);
     size_t *count = &counts[f->number % SURG_COUNT(counts)];
     if (r != 1) { /* the field number may have been read */
       *index = *count;
@@ -41,7 +41,7 @@ static surg_str string_field(place *at, surg__span body, uint32_t number) {
   surg_str found = {NULL, 0};
   surg__field f;
   const char *why;
-  while (pos < end && surg__wire_read(at->src, pos, end, &f, &pos, &why) == 1) {
+  while (pos < end && surg__wire_read_any(at->src, pos, end, &f, &pos, &why) == 1) {
     if (f.number != number || f.wire != SURG__WIRE_BYTES) continue;
     if (surg__source_need(at->src, f.body.off, f.body.len) != SURG_OK) break;
     found = (surg_str){(const char *)at->src->base + f.body.off, (size_t)f.body.len};

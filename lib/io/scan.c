@@ -14,6 +14,7 @@ typedef struct frame {
   const ProtobufCMessageDescriptor *type;
   uint64_t end;
   uint64_t seen; /* bit i: singular message field i has occurred */
+  uint32_t number; /* of its field */
 } frame;
 
 typedef struct scan {
@@ -22,10 +23,35 @@ typedef struct scan {
   frame *stack;
   uint32_t depth, max_depth;
   uint64_t pos, cost;
+  surg__oddities *odd; /* NULL: an oddity is an error */
 } scan;
 
 static surg_status bad(const scan *s, uint64_t off, const char *why) {
   return surg__wire_error(s->src, off, why);
+}
+
+/* Whether the innermost message names a data file: readers that end it at the NUL byte open another
+ * file. */
+static bool is_location(const scan *s) {
+  return s->depth && s->stack[s->depth].type == &onnx__string_string_entry_proto__descriptor &&
+         s->stack[s->depth - 1].type == &onnx__tensor_proto__descriptor;
+}
+
+static surg_status odd(scan *s, uint64_t off, const char *code, const char *text, bool interface) {
+  if (!s->odd || is_location(s)) {
+    s->ctx->code = code;
+    return bad(s, off, text);
+  }
+  if (s->odd->all++ >= SURG_LIMIT_WARNINGS) return SURG_OK;
+  const surg__oddity found = {code, text, off, interface};
+  return surg__vec_push(s->ctx, &s->odd->list, found) ? SURG_OK : surg__oom(s->ctx, s->src->name);
+}
+
+/* Whether the innermost message is an input or output of the main graph. */
+static bool is_end(const scan *s) {
+  const uint32_t number = s->stack[s->depth].number;
+  return s->depth == 2 && s->stack[1].type == &onnx__graph_proto__descriptor &&
+         s->stack[2].type == &onnx__value_info_proto__descriptor && (number == 11 || number == 12);
 }
 
 static surg_status charge(scan *s, uint64_t bytes) {
@@ -66,7 +92,10 @@ static surg_status enter(scan *s, const surg__field *f, const ProtobufCFieldDesc
   if (d->label != PROTOBUF_C_LABEL_REPEATED) {
     size_t i = (size_t)(d - top->type->fields);
     assert(i < 64);
-    if (top->seen >> i & 1) return bad(s, f->off, "this message is repeated here");
+    const bool again = top->seen >> i & 1;
+    const surg_status status =
+        again ? odd(s, f->off, "E147", "this message is repeated here", false) : SURG_OK;
+    if (status != SURG_OK) return status;
     top->seen |= (uint64_t)1 << i;
   }
   if (s->depth >= s->max_depth) {
@@ -75,7 +104,7 @@ static surg_status enter(scan *s, const surg__field *f, const ProtobufCFieldDesc
     return SURG_ELIMIT;
   }
   const ProtobufCMessageDescriptor *type = d->descriptor;
-  s->stack[++s->depth] = (frame){type, f->body.off + f->body.len, 0};
+  s->stack[++s->depth] = (frame){type, f->body.off + f->body.len, 0, f->number};
   s->pos = f->body.off;
   return charge(s, type->sizeof_message + MESSAGE_COST);
 }
@@ -89,7 +118,9 @@ static surg_status check_bytes(scan *s, const surg__field *f, const ProtobufCFie
   if (status != SURG_OK) return status;
   if (d->type == PROTOBUF_C_TYPE_STRING) {
     if (!surg__utf8_valid(s->src->base + f->body.off, (size_t)f->body.len))
-      return bad(s, f->off, "text that is not valid UTF-8 or contains a NUL byte");
+      status = odd(s, f->off, "E149", "text that is not valid UTF-8 or contains a NUL byte",
+                   f->number == 1 && is_end(s));
+    if (status != SURG_OK) return status;
     return charge(s, f->body.len + FIELD_COST);
   }
   if (d->type == PROTOBUF_C_TYPE_BYTES) return charge(s, FIELD_COST);
@@ -97,6 +128,8 @@ static surg_status check_bytes(scan *s, const surg__field *f, const ProtobufCFie
 }
 
 static surg_status check_field(scan *s, const surg__field *f) {
+  if (f->wire == SURG__WIRE_GROUP)
+    return odd(s, f->off, "E148", "a group, which ONNX does not have", false);
   const ProtobufCFieldDescriptor *d =
       protobuf_c_message_descriptor_get_field(s->stack[s->depth].type, f->number);
   if (!d) { /* unknown: kept unchanged */
@@ -106,7 +139,8 @@ static surg_status check_field(scan *s, const surg__field *f) {
   uint32_t wire = surg__wire_of(d->type);
   bool packed = d->label == PROTOBUF_C_LABEL_REPEATED && wire != SURG__WIRE_BYTES &&
                 f->wire == SURG__WIRE_BYTES;
-  if (f->wire != wire && !packed) return bad(s, f->off, "a field with the wrong wire type");
+  if (f->wire != wire && !packed)
+    return odd(s, f->off, "E148", "a field with the wrong wire type", false);
   if (d->type == PROTOBUF_C_TYPE_MESSAGE) return enter(s, f, d);
   if (f->wire == SURG__WIRE_BYTES) return check_bytes(s, f, d, wire);
   return charge(s, d->label == PROTOBUF_C_LABEL_REPEATED ? 8 : 0);
@@ -130,7 +164,7 @@ static surg_status run(scan *s) {
     surg__field f;
     const char *why = NULL;
     uint64_t next;
-    int r = surg__wire_read(s->src, s->pos, s->stack[s->depth].end, &f, &next, &why);
+    int r = surg__wire_read_any(s->src, s->pos, s->stack[s->depth].end, &f, &next, &why);
     if (r != 1) return why ? bad(s, s->pos, why) : (surg_status)r;
     s->pos = next;
     status = check_field(s, &f); /* entering a message sets pos */
@@ -138,12 +172,12 @@ static surg_status run(scan *s) {
   }
 }
 
-surg_status surg__scan_model(surg__source *src, uint32_t max_depth) {
-  scan s = {.src = src, .ctx = src->ctx};
+surg_status surg__scan_model(surg__source *src, uint32_t max_depth, surg__oddities *odd) {
+  scan s = {.src = src, .ctx = src->ctx, .odd = odd};
   s.max_depth = max_depth < SURG_LIMIT_DEPTH_MOST ? max_depth : SURG_LIMIT_DEPTH_MOST;
   s.stack = surg__calloc(s.ctx, (size_t)s.max_depth + 1, sizeof *s.stack);
   if (!s.stack) return surg__oom(s.ctx, src->name);
-  s.stack[0] = (frame){&onnx__model_proto__descriptor, src->size, 0};
+  s.stack[0] = (frame){&onnx__model_proto__descriptor, src->size, 0, 0};
   surg_status status = run(&s);
   surg__free(s.ctx, s.stack);
   return status;

@@ -5,6 +5,8 @@
 /* Largest sizes in bytes: a tag is a varint of at most 32 bits, a value one of at most 64 bits. */
 #define TAG_BYTES 5u
 #define VARINT_BYTES 10u
+#define GROUPS 100u /* groups in groups that are read */
+#define WIRE_END 4u  /* wire type of the end of a group */
 
 /* Reads a varint of at most `max` bytes from the n bytes at p: its length, or 0. */
 static size_t get_varint(const uint8_t *p, size_t n, size_t max, uint64_t *out) {
@@ -108,6 +110,56 @@ int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f,
   if (!more) return SURG_EINVALID;
   *next = pos + used + more + f->body.len;
   return 1;
+}
+
+/* Whether reading a field failed because a tag of a group is there; *after: the offset after it. */
+static bool is_group(const surg__source *s, uint64_t pos, const surg__field *f, uint64_t end,
+                     uint64_t *after) {
+  uint64_t tag;
+  if (f->wire != SURG__WIRE_GROUP && f->wire != WIRE_END) return false;
+  *after = pos + get_varint(s->base + pos, (size_t)(end - pos < TAG_BYTES ? end - pos : TAG_BYTES),
+                            TAG_BYTES, &tag);
+  return true;
+}
+
+/* Finds the end of a group with the content at `pos`. */
+static int end_group(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
+                     const char **why) {
+  uint32_t open[GROUPS];
+  size_t depth = 0;
+  const uint64_t from = pos;
+  open[depth++] = f->number;
+  while (pos < end) {
+    surg__field in = {0};
+    uint64_t after;
+    const int r = surg__wire_read(s, pos, end, &in, &after, why);
+    if (r == 1) {
+      pos = after;
+      continue;
+    }
+    if (r != SURG_EINVALID || !*why || !is_group(s, pos, &in, end, &after)) return r;
+    if (in.wire == SURG__WIRE_GROUP ? depth == GROUPS : open[depth - 1] != in.number) break;
+    if (in.wire == SURG__WIRE_GROUP) {
+      open[depth++] = in.number;
+    } else if (!--depth) {
+      f->body = (surg__span){from, pos - from};
+      *next = after;
+      *why = NULL;
+      return 1;
+    }
+    pos = after;
+  }
+  *why = "a group without its end";
+  return SURG_EINVALID;
+}
+
+int surg__wire_read_any(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
+                        const char **why) {
+  uint64_t after;
+  *f = (surg__field){0};
+  const int r = surg__wire_read(s, pos, end, f, next, why);
+  if (r != SURG_EINVALID || !*why || f->wire != SURG__WIRE_GROUP) return r;
+  return is_group(s, pos, f, end, &after) ? end_group(s, after, end, f, next, why) : r;
 }
 
 int surg__wire_next(surg__cursor *c, surg__field *f) {

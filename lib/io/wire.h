@@ -8,7 +8,13 @@
 
 #include "io/io.h"
 
-enum { SURG__WIRE_VARINT = 0, SURG__WIRE_64 = 1, SURG__WIRE_BYTES = 2, SURG__WIRE_32 = 5 };
+enum {
+  SURG__WIRE_VARINT = 0,
+  SURG__WIRE_64 = 1,
+  SURG__WIRE_BYTES = 2,
+  SURG__WIRE_GROUP = 3, /* up to its end, which is of type 4 */
+  SURG__WIRE_32 = 5
+};
 
 /* The wire type of a field of a declared type when it is not packed. */
 uint32_t surg__wire_of(ProtobufCType type);
@@ -16,6 +22,9 @@ uint32_t surg__wire_of(ProtobufCType type);
  * SURG_EINVALID and *why is the reason, not reported; or another failure, which was reported. */
 int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
                     const char **why);
+/* As surg__wire_read, also of a group: its body is what is between its tags. */
+int surg__wire_read_any(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
+                        const char **why);
 /* Reads a varint from n bytes: its length, or 0 if it is invalid. */
 size_t surg__varint_get(const uint8_t *p, size_t n, uint64_t *out);
 

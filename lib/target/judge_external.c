@@ -8,11 +8,11 @@
 #include "ir/ir.h"
 #include "target/judge.h"
 
-static bool is_listed(const surg__tlist *list, const char *key) {
+bool surg__listed(const surg__tlist *list, const char *word) {
   for (size_t i = 0; i < list->n; i++) {
     const char *item = list->items[i];
     const size_t n = strlen(item);
-    if (n && item[n - 1] == '*' ? !strncmp(item, key, n - 1) : !strcmp(item, key)) return true;
+    if (n && item[n - 1] == '*' ? !strncmp(item, word, n - 1) : !strcmp(item, word)) return true;
   }
   return false;
 }
@@ -24,7 +24,7 @@ const surg_value *surg__judge_odd_key(const surg__target *t, const surg_graph *g
     const surg_tensor *c = surg_value_initializer(v);
     if (!c || !surg_tensor_is_external(c) || !c->odd_key) continue;
     *key = c->odd_key;
-    if (!is_listed(&t->external_keys, *key)) return v;
+    if (!surg__listed(&t->external_keys, *key)) return v;
   }
   return NULL;
 }
@@ -45,8 +45,7 @@ static const reading readings[SURG_OP_COUNT] = {
 static unsigned shape_inputs(const surg__target *t, const surg_node *n) {
   const surg_schema *s = surg_node_schema(n);
   if (!s || s->op <= 0 || s->op >= SURG_OP_COUNT) return 0;
-  for (size_t i = 0; i < t->shapes_outside.n; i++)
-    if (!strcmp(t->shapes_outside.items[i], surg_node_op_type(n))) return 0;
+  if (surg__listed(&t->shapes_outside, surg_node_op_type(n))) return 0;
   const reading *r = &readings[s->op];
   return surg_schema_since(s) < r->since ? r->before : r->after;
 }

@@ -2,14 +2,17 @@
 /* Contradictions that an engine may not notice before the node runs. Engines infer shapes as ONNX
  * does: from declared types and operators of the standard. The shape inference of this program also
  * follows loops, branches, calls and operators of engines, so it finds more. */
+#include <stdio.h>
 #include <string.h>
 
 #include <onnxsurg/ops.h>
 
+#include "base/counted.h"
 #include "check/check.h"
 #include "ir/ir.h"
 #include "target/judge.h"
 
+#define ENTRIES 64 /* most axes that are read */
 #define MOST_NODES 500u /* nodes that are followed upstream; beyond them the answer is "late" */
 
 typedef struct upstream {
@@ -48,11 +51,35 @@ static bool is_plain(const surg_node *n) {
          surg_node_class(n) != SURG_OP_CLASS_FUNCTION;
 }
 
-/* Whether the target states that the engine compares no sizes of two matrices here. */
+/* Whether the target lists the operator, by name or with its version: Squeeze-11. */
+static bool is_listed(const surg__tlist *list, const surg_node *n) {
+  char version[64];
+  if (surg_node_domain(n)[0] || !n->schema) return false;
+  snprintf(version, sizeof version, "%s-%d", n->op_type, n->schema->since);
+  return surg__listed(list, n->op_type) || surg__listed(list, version);
+}
+
+/* Whether an entry of `axes`, an attribute or constant input 1, is no axis of input 0. */
+static bool has_stray_axis(const surg_node *n) {
+  int64_t list[ENTRIES];
+  const surg_type *x = surg_value_type(surg_node_input(n, 0));
+  const surg_attr *a = surg_node_attr(n, "axes");
+  const surg_tensor *c = surg_value_constant(surg_node_input(n, 1));
+  const int64_t count = c ? surg__read_ints(c, list, ENTRIES)
+                        : a && a->kind == SURG_ATTR_INTS && !a->ref ? (int64_t)a->count : 0;
+  if (!x || surg_type_get_kind(x) != SURG_TYPE_TENSOR || !surg_type_has_rank(x)) return false;
+  const int64_t rank = (int64_t)surg_type_rank(x);
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t axis = c ? list[i] : a->u.ints[i];
+    if (axis < -rank || axis >= rank) return true;
+  }
+  return false;
+}
+
+/* Whether the target states that the engine compares no sizes of two matrices here, or no axes. */
 static bool is_unread(const surg__target *t, const surg_node *n) {
-  bool listed = false;
-  for (size_t i = 0; i < t->late.n && !listed; i++)
-    listed = !surg_node_domain(n)[0] && !strcmp(t->late.items[i], surg_node_op_type(n));
+  bool listed = is_listed(&t->late, n);
+  if (listed && surg_node_op(n) == SURG_OP_Squeeze) return has_stray_axis(n);
   for (size_t i = 0; listed && i < 2; i++) {
     const surg_type *x = surg_value_type(surg_node_input(n, i));
     listed = x && surg_type_get_kind(x) == SURG_TYPE_TENSOR && surg_type_has_rank(x) &&

@@ -318,6 +318,23 @@ static bool read_date(surg__reader *r, const json_t *j) {
   return good || surg__read_fail(r, "date", "must be written as YYYY-MM-DD");
 }
 
+static bool read_rest(surg__reader *r, const char *key, const json_t *j) {
+  const char *s = json_string_value(j);
+  r->t->rest_refused = s && !strcmp(s, "refused");
+  if (s && (r->t->rest_refused || !strcmp(s, "unknown"))) return true;
+  return surg__read_fail(r, key, "must be \"refused\" or \"unknown\"");
+}
+
+static surg__tlist *list_of(surg__target *t, const char *key) {
+  return !strcmp(key, "external_keys")    ? &t->external_keys
+         : !strcmp(key, "checked_bodies") ? &t->checked_bodies
+         : !strcmp(key, "late")           ? &t->late
+         : !strcmp(key, "lax_values")     ? &t->lax_values
+         : !strcmp(key, "shapes_outside") ? &t->shapes_outside
+         : !strcmp(key, "half")           ? &t->half
+                                          : NULL;
+}
+
 static bool read_key(surg__reader *r, const char *key, const json_t *j) {
   surg__target *t = r->t;
   bool found;
@@ -328,8 +345,8 @@ static bool read_key(surg__reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "schema"))
     return json_integer_value(j) == 1 || surg__read_fail(r, key, "only schema 1 is known");
   if (!strcmp(key, "name")) return (t->name = surg__read_text_of(r, j, key)) != NULL;
-  if (!strcmp(key, "says") && json_is_null(j)) return (t->says = NULL) == NULL;
-  if (!strcmp(key, "says")) return (t->says = surg__read_text_of(r, j, key)) != NULL;
+  if (!strcmp(key, "says"))
+    return (t->says = json_is_null(j) ? NULL : surg__read_text_of(r, j, key)) || json_is_null(j);
   if (!strcmp(key, "date")) return read_date(r, j);
   if (!strcmp(key, "title")) return (t->title = surg__read_text_of(r, j, key)) != NULL;
   if (!strcmp(key, "opset")) return read_opsets(r, j);
@@ -347,11 +364,8 @@ static bool read_key(surg__reader *r, const char *key, const json_t *j) {
     if (t->unsorted_main) t->unsorted = SURG__YES;
     return t->unsorted_main || read_tri(r, j, key, &t->unsorted);
   }
-  if (!strcmp(key, "external_keys")) return surg__read_list(r, j, key, &t->external_keys);
-  if (!strcmp(key, "checked_bodies")) return surg__read_list(r, j, key, &t->checked_bodies);
-  if (!strcmp(key, "late")) return surg__read_list(r, j, key, &t->late);
-  if (!strcmp(key, "shapes_outside")) return surg__read_list(r, j, key, &t->shapes_outside);
-  if (!strcmp(key, "half")) return surg__read_list(r, j, key, &t->half);
+  surg__tlist *list = list_of(t, key);
+  if (list) return surg__read_list(r, j, key, list);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);
   if (!strcmp(key, "early")) return surg__read_spans(r, j, key, &t->early, &t->n_early);
   if (!strcmp(key, "dynamic")) return read_dynamic(r, j);
@@ -359,12 +373,7 @@ static bool read_key(surg__reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "types_as")) return read_as(r, j);
   if (!strcmp(key, "types_as_not")) return read_apart(r, j);
   if (!strcmp(key, "notes")) return json_is_null(j) || surg__read_list(r, j, key, &t->notes);
-  if (!strcmp(key, "rest")) {
-    const char *s = json_string_value(j);
-    t->rest_refused = s && !strcmp(s, "refused");
-    return t->rest_refused || (s && !strcmp(s, "unknown")) ||
-           surg__read_fail(r, key, "must be \"refused\" or \"unknown\"");
-  }
+  if (!strcmp(key, "rest")) return read_rest(r, key, j);
   if (!strcmp(key, "ops")) return read_ops(r, j);
   return surg__read_fail(r, surg__q(r->ctx, key),
                          "no target has such a key (doc/targets.md lists them)");

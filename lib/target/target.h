@@ -30,6 +30,8 @@ typedef struct surg__tlist {
   const char **items;
   size_t n;
 } surg__tlist;
+/* Whether the list has the word, or the beginning of it and `*`. */
+bool surg__listed(const surg__tlist *list, const char *word);
 
 /* The allowed values of an attribute: strings, or numbers written as strings. */
 typedef struct surg__tattr {
@@ -203,7 +205,8 @@ struct surg_target {
   surg__tri missing_files;    /* accepts models with a weight whose data file is missing */
   surg__tri short_files;      /* accepts models with a weight beyond the end of its data file */
   bool shapes_inside;         /* constants that shape inference reads must be in the model */
-  surg__tlist late;           /* operators of matrices whose sizes are compared as they run */
+  surg__tlist late;           /* operators whose matrix sizes or axes are compared as they run */
+  surg__tlist lax_values;     /* operators whose attributes may have any value of their kind */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */
   surg__tlist checked_bodies; /* findings that are accepted, except in subgraphs */
   bool absent_operands; /* operands of Sum, Concat and the like may be absent, but the first */

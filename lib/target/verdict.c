@@ -4,10 +4,12 @@
  * doc/targets.md). */
 #include "target/verdict.h"
 
+#include <onnxsurg/names.h>
 #include <onnxsurg/ops.h>
 
 #include "base/context.h"
 #include "check/check.h"
+#include "io/io.h"
 #include "ir/ir.h"
 #include "target/judge.h"
 
@@ -89,6 +91,7 @@ typedef struct about {
   const surg_graph *graph;
   bool excusable; /* unknown, where it would be rejected */
   bool doubtful;  /* unknown, where it would be accepted */
+  const surg_value *value; /* that is declared otherwise */
 } about;
 
 static bool is_dropped(const surg__target *t, about of) {
@@ -140,8 +143,20 @@ static bool is_excusable(const surg__target *t, const surg_model *m, const surg_
 /* Whether the engine reads a data file, which loading did not look for, in place of the elements in
  * the model. Weights that nothing reads stay unread. */
 static bool is_elsewhere(const surg__target *t, const surg__defect *d) {
-  return t->external != SURG__NO && !strcmp(d->code, "E137") && d->value &&
-         surg_value_use_count(d->value, 1) && strstr(d->text, "has external data");
+  return t->external != SURG__NO && !strcmp(d->code, "E137") &&
+         (d->value ? surg_value_use_count(d->value, 1) > 0 : d->node != NULL) &&
+         strstr(d->text, "has external data");
+}
+
+/* Whether the engine does not read what the finding is about: an attribute value that it does not
+ * compare, or the declared type of a constant, which it takes for an initializer. */
+static bool is_ignored(const surg__target *t, const char *code, about of) {
+  const surg_node *made = of.value ? surg_value_producer(of.value, NULL) : NULL;
+  if (strcmp(code, "E206") == 0)
+    return of.node && !surg_node_domain(of.node)[0] &&
+           surg__listed(&t->lax_values, surg_node_op_type(of.node));
+  return t->lax_attributes && made && surg__judge_is_constant(made) &&
+         made->graph->kind == SURG_GRAPH_MAIN && (!strcmp(code, "E204") || !strcmp(code, "W211"));
 }
 
 static void judge_code(passing *p, const char *code, const char *where, const char *text,
@@ -152,6 +167,7 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
   if (v == SURG__LEGAL && surg__judge_rejects_inside(p->t, code, of.graph)) v = SURG__ILLEGAL;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
+  if (is_ignored(p->t, code, of)) v = SURG__LEGAL;
   if (v == SURG__ILLEGAL && of.node && surg__late(p->t, p->m, code, of.node)) v = SURG__UNKNOWN;
   if (severity == SURG_NOTE || surg__target_judges(code) || is_dropped(p->t, of)) return;
   if (v == SURG__LEGAL && severity != SURG_ERROR) return;
@@ -164,7 +180,8 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
 }
 
 static void found(void *user, const surg__finding *f) {
-  judge_code(user, f->code, f->where, f->text, (about){f->node, f->graph, false, false});
+  judge_code(user, f->code, f->where, f->text,
+             (about){.node = f->node, .graph = f->graph, .value = f->value});
 }
 
 /* Reports the uncured findings of a lenient load; a strict load has none. Missing data files and
@@ -180,8 +197,28 @@ static void judge_loaded(passing *p, surg_model *m) {
     /* An output without a name is one that nothing defines. */
     const bool lost = !strcmp(d->code, "E129") && d->value && d->value->undefined;
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,
-               (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d)});
+               (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d), NULL});
   }
+}
+
+static bool is_found(const surg_model *m, const surg_node *n, const char *code) {
+  for (size_t i = 0; i < m->defects.count; i++) {
+    const surg__defect *d = &m->defects.items[i];
+    if (d->node == n && !d->cured && !strcmp(d->code, code)) return true;
+  }
+  return false;
+}
+
+static void found_made(void *user, const surg_node *n, const char *code, const char *text) {
+  passing *p = user;
+  if (n && !is_found(p->m, n, code))
+    judge_code(p, code, surg_node_where(n), text, (about){.node = n, .graph = n->graph});
+}
+
+/* Reports what loading would find in nodes that were made or edited since: an attribute that was
+ * copied to an operator that has no such attribute, for example. */
+static surg_status judge_made(passing *p, surg_model *m) {
+  return surg__edited(m) ? surg__model_judge(m, found_made, p) : SURG_OK;
 }
 
 /* Reports a value that is an output of the model twice: the loader prints that, but keeps no
@@ -198,7 +235,7 @@ static void judge_repeated(passing *p, const surg_graph *g) {
     surg__buf_printf(&where, "graph.output %s", surg__q(p->t->ctx, surg_value_name(v)));
     surg__buf_putc(&where, 0);
     judge_code(p, "W201", where.failed ? NULL : where.p, "is an output twice",
-               (about){NULL, NULL, false, false});
+               (about){0});
     surg__buf_free(&where);
     return;
   }
@@ -235,7 +272,7 @@ static bool is_in_loop(const surg_graph *g) {
 static void found_in_body(void *user, const surg__finding *f) {
   passing *p = user;
   if (!f->node || strcmp(f->code, "E203") != 0 || !is_in_loop(surg_node_graph(f->node))) return;
-  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph, false, false});
+  judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph});
 }
 
 /* Reports contradictions that follow from the shapes that bodies declare for their inputs: engines
@@ -256,7 +293,7 @@ static void found_in_call(void *user, const surg__finding *f) {
   passing *p = user;
   const surg_function *fn = f->node ? surg_graph_function(surg_node_graph(f->node)) : NULL;
   if (!fn || !fn->called || surg__check_severity(f->code) != SURG_ERROR) return;
-  judge_code(p, f->code, f->where, f->text, (about){f->node, f->graph, false, false});
+  judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph});
 }
 
 /* Reports contradictions that follow from the types which all calls of a function have. */
@@ -273,6 +310,8 @@ surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objec
                                void *user) {
   passing p = {.t = t, .m = m, .fn = fn, .user = user};
   judge_loaded(&p, m);
+  const surg_status made = judge_made(&p, m);
+  if (made != SURG_OK) return made;
   judge_repeated(&p, m->graph);
   surg__judge_bodies(t, m, fn, user);
   const surg_status s = surg__check_model(m, false, FINDINGS, found, &p);

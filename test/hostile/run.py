@@ -19,7 +19,7 @@ import cases
 
 SECONDS, MEGABYTES = 1.0, 256
 # Where in the file or model an error is; what is no model at all has no place.
-PLACE = re.compile(r"byte \d+|graph|function|opset_import|IR version")
+PLACE = re.compile(r"byte \d+|field \d+|ir_version|graph|function|opset_import|IR version")
 NO_MODEL = {"empty", "text", "lfs", "html", "zip", "gzip", "ort"}
 
 

@@ -96,7 +96,8 @@ static surg_status try_move(checking *c, findings *f) {
 /* Reports the findings in the loaded model. */
 static surg_status examine(checking *c, findings *f, checked *file) {
   surg_status s = c->target
-                      ? check_target(&file->r, c->target, c->target_name, &c->common, f, &file->all)
+                      ? check_target(&file->r, c->target, c->target_name, &c->common, f, file->code,
+                                     &file->all)
                       : findings_look(f);
   if (c->opset && !f->sum.partial && s == SURG_OK) s = try_move(c, f);
   return s;
@@ -137,6 +138,7 @@ static surg_status look_ahead(const checking *c, findings *f, checked *file) {
 
 static int check_file(checking *c, const char *path) {
   checked file = {.target = c->target};
+  surg_verdict unread = SURG_UNSUPPORTED;
   findings f = {.fn = found, .user = &file, .most = c->out.most};
   report_start(&file.r, &c->out, path);
   int code = findings_open(&f, &c->common, path);
@@ -148,10 +150,12 @@ static int check_file(checking *c, const char *path) {
   }
   if (!f.m && file.code) {
     report_show(&file.r, file.code, file.where, file.text, NULL);
-    file.r.verdict = surg_verdict_name(SURG_UNSUPPORTED);
+    unread = check_target_unread(c->target, file.code);
+    file.r.verdict = surg_verdict_name(unread);
   }
   file.r.hidden += f.sum.hidden;
-  if (code <= EXIT_MODEL) code = f.m || !c->target ? code_of(c, &file) : EXIT_MODEL;
+  if (code <= EXIT_MODEL)
+    code = f.m || !c->target ? code_of(c, &file) : judging_exit(&c->how, unread);
   report_finish(&file.r, code);
   findings_close(&f);
   free(file.where);

@@ -116,18 +116,27 @@ static void print_verdict(const report *r, const surg_target *t, surg_verdict v,
   printf("\n  source: %s\n", surg_target_source(t));
 }
 
+surg_verdict check_target_unread(const surg_target *t, const char *code) {
+  int32_t support = SURG_UNSUPPORTED, severity;
+  const surg_status s = surg_target_finding(t, code, &support, &severity);
+  return s == SURG_OK && support != SURG_UNSUPPORTED ? SURG_SUPPORT_UNKNOWN : SURG_UNSUPPORTED;
+}
+
 /* Loads the model again, with its defects, in a context that prints nothing: trying repairs that
  * fail produces diagnostics that the user must not see. */
 surg_status check_target(report *r, const surg_target *t, const char *name,
-                         const cli_common *common, const findings *f, target_tally *all) {
+                         const cli_common *common, const findings *f, const char *code,
+                         target_tally *all) {
   telling tell = {.r = r, .all = all};
   quiet_model q;
   surg_judgement sum = {.size = sizeof sum};
   surg_status s = quiet_open_any(&q, common, f->ctx, r->path, f->bytes.p, f->bytes.n);
   if (s == SURG_OK)
     s = surg_target_judge(t, q.m, objected, &tell, &sum);
+  else if (code && check_target_unread(t, code) == SURG_SUPPORT_UNKNOWN)
+    all->unknown++; /* the file cannot be loaded as a model */
   else
-    all->unsupported++; /* the file cannot be loaded as a model */
+    all->unsupported++;
   const surg_verdict v = target_verdict(all);
   r->verdict = surg_verdict_name(v);
   if (all->data) r->with_data = surg_verdict_name((surg_verdict)sum.verdict_with_data);

@@ -18,10 +18,15 @@ typedef struct target_tally {
 surg_verdict target_verdict(const target_tally *all);
 /* Reports a finding of the loader that check_target does not report as an objection. */
 void check_target_finding(report *r, const surg_target *t, const surg_check_finding *f);
-/* Reports every objection to the model, and the verdict. Returns SURG_OK or SURG_ENOMEM. */
+/* The verdict for a file of which no model can be made, for a finding with this code. An engine
+ * that accepts the finding may reject the model for another reason. */
+surg_verdict check_target_unread(const surg_target *t, const char *code);
+/* Reports every objection to the model, and the verdict. `code`: of the last error of loading, or
+ * NULL. Returns SURG_OK or SURG_ENOMEM. */
 struct findings;
 surg_status check_target(report *r, const surg_target *t, const char *name,
-                         const cli_common *common, const struct findings *f, target_tally *all);
+                         const cli_common *common, const struct findings *f, const char *code,
+                         target_tally *all);
 /* Prints the support matrix of a model for the targets that the list `words` selects. Returns an
  * exit code. */
 int check_matrix(surg_context *ctx, const cli_common *common, const judging *how, const char *words,

@@ -132,14 +132,19 @@ static bool check_outputs(surg__loader *L, const surg_node *n, const surg_schema
   return true;
 }
 
-/* Checks that BatchNormalization has all of its statistics outputs or none. */
+/* Checks that BatchNormalization has all of its statistics outputs or none. Since version 14 its
+ * attribute decides. */
 static bool check_norm_outputs(surg__loader *L, const surg_node *n) {
   const int since = n->schema->since;
-  const bool good =
-      n->n_out == 1 || n->n_out == (since < 14 ? 5 : 3) || (since < 9 && n->n_out == 4);
-  return good ||
-         surg__load_unclean(L, n->src.field_off, "E115", "has %u outputs where %s gives 1 or %d",
-                            n->n_out, n->op_type, since < 14 ? 5 : 3);
+  const surg_attr *mode = since < 14 ? NULL : find_attr(n, "training_mode");
+  if (mode && (mode->ref || mode->kind != SURG_ATTR_INT)) return true;
+  if (since >= 14 && n->n_out != (mode && mode->u.i ? 3u : 1u))
+    return surg__load_unclean(L, n->src.field_off, "E115",
+                              "has %u outputs where %s with training_mode %d gives %d", n->n_out,
+                              n->op_type, mode && mode->u.i, mode && mode->u.i ? 3 : 1);
+  const bool good = n->n_out == 1 || n->n_out == 5 || since >= 14 || (since < 9 && n->n_out == 4);
+  return good || surg__load_unclean(L, n->src.field_off, "E115",
+                                    "has %u outputs where %s gives 1 or 5", n->n_out, n->op_type);
 }
 
 static bool check_arity(surg__loader *L, const surg_node *n, const surg_schema *s) {

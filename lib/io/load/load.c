@@ -59,7 +59,33 @@ static void settle(surg_model *m, bool endless) {
 typedef struct load_wish {
   surg__absent absent;
   bool *partial; /* or NULL */
+  surg__source *file;       /* the file, if what is loaded is a plain copy of it; or NULL */
+  const surg__oddities *odd; /* what the copy lacks */
 } load_wish;
+
+/* Reports what the file has and its plain copy lacks. Only the name of an input or output cannot
+ * be replaced without the consent of its users. */
+static bool report_odd(surg__loader *L, const load_wish *wish) {
+  surg__source *copy = L->src;
+  bool ok = true;
+  if (!wish->file) return true;
+  L->src = wish->file;
+  for (size_t i = 0; ok && i < wish->odd->list.count; i++) {
+    const surg__oddity *o = &wish->odd->list.items[i];
+    /* A check goes on: the copy has everything that other findings are about. */
+    ok = L->lenient ? surg__load_bad(L, o->off, o->code, "%s", o->text)
+                    : surg__load_unclean(L, o->off, o->code, "%s", o->text);
+    const char *at = ok && L->lenient ? surg__load_path(L, o->off) : NULL;
+    if (at) at = surg__arena_strn(&L->m->arena, at, strlen(at));
+    surg__load_about(L, &(surg__defect){
+        .where = at, .reading = o->interface ? SURG_READING_NONE : SURG_READING_CERTAIN});
+  }
+  if (ok && wish->odd->all > wish->odd->list.count)
+    surg__note(L->ctx, L->src->name, "%llu more fields are not written as ONNX defines them",
+               (unsigned long long)(wish->odd->all - wish->odd->list.count));
+  L->src = copy;
+  return ok;
+}
 
 /* Loads a model from a source. With `partial`, a model is returned under CHECK too, with
  * everything that could be read; *partial: some part could not. */
@@ -74,8 +100,8 @@ static surg_status build(surg__source *src, const surg_load_options *options, lo
   const surg__absent absent = !L.lenient || wish.absent ? wish.absent
                               : options->inspect        ? SURG__ABSENT_WARNING
                                                         : SURG__ABSENT_MISSING;
-  bool ok = new_model(&L, options, absent) && surg__load_model(&L) && surg__load_name_twins(&L) &&
-            surg__load_check(&L);
+  bool ok = new_model(&L, options, absent) && report_odd(&L, &wish) && surg__load_model(&L) &&
+            surg__load_name_twins(&L) && surg__load_check(&L);
   surg__load_free_twins(&L);
   surg__arena_free(&L.scratch);
   surg__vec_free(L.ctx, &L.missing);
@@ -104,6 +130,16 @@ static bool has_suffix(const char *s, const char *suffix) {
   return n >= k && strcmp(s + n - k, suffix) == 0;
 }
 
+/* Becomes the source `bytes` of a model, whose external data is where that of *src is. */
+static void become(surg__source **src, surg__source *bytes) {
+  surg__source *s = *src;
+  bytes->path = s->path;
+  bytes->dir = s->dir;
+  bytes->elsewhere = true;
+  s->path = s->dir = NULL;
+  *src = bytes;
+}
+
 /* Replaces a source of ONNX text by a source of the equivalent wire bytes. */
 static surg_status translate(surg__source **src) {
   surg__source *s = *src, *bytes = NULL;
@@ -116,13 +152,28 @@ static surg_status translate(surg__source **src) {
   if (status == SURG_OK) status = surg__source_memory(s->ctx, wire.p, wire.n, s->name, &bytes);
   surg__buf_free(&wire);
   if (status != SURG_OK) return status;
-  /* External data is relative to the folder of the text file. */
-  bytes->path = s->path;
-  bytes->dir = s->dir;
-  bytes->elsewhere = true;
-  s->path = s->dir = NULL;
+  become(src, bytes);
   surg__source_unref(s);
-  *src = bytes;
+  return SURG_OK;
+}
+
+/* Checks a whole file. Where findings do not end loading, *src is replaced by a plain copy of a
+ * file that needs it, and *file is the file. */
+static surg_status scan(surg__source **src, surg_load_policy policy, surg__oddities *odd,
+                        surg__source **file) {
+  surg__source *s = *src, *copy = NULL;
+  const bool all = policy == SURG_LOAD_CHECK || policy == SURG_LOAD_LENIENT;
+  const bool may = all && s->size <= SURG_LIMIT_RESIDENT;
+  surg_status status = surg__scan_model(s, s->ctx->max_depth, may ? odd : NULL);
+  if (status != SURG_OK || !odd->all) return status;
+  status = surg__source_plain(s, &copy);
+  if (status == SURG_OK) status = surg__scan_model(copy, s->ctx->max_depth, NULL);
+  if (status != SURG_OK) {
+    surg__source_unref(copy);
+    return status;
+  }
+  become(src, copy);
+  *file = s;
   return SURG_OK;
 }
 
@@ -138,12 +189,16 @@ static surg_status load_source(surg__source *src, bool text, const surg_load_opt
     status = surg__error(ctx, SURG_EINVALID, src->name, "%s", what);
   else if (status == SURG_OK && (text || looks_like_text(src)))
     status = translate(&src);
-  if (status == SURG_OK) status = surg__scan_model(src, ctx->max_depth);
+  surg__oddities odd = {0};
+  if (status == SURG_OK) status = scan(&src, options.policy, &odd, &wish.file);
+  wish.odd = &odd;
   const uint32_t warnings = ctx->max_warnings;
   if (options.policy == SURG_LOAD_CHECK)
     ctx->max_warnings = options.max_findings ? options.max_findings : SURG_LIMIT_FINDINGS;
   if (status == SURG_OK) status = build(src, &options, wish, out);
   ctx->max_warnings = warnings;
+  surg__vec_free(ctx, &odd.list);
+  surg__source_unref(wish.file);
   surg__source_unref(src);
   return status;
 }

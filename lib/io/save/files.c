@@ -274,7 +274,7 @@ static surg_status prove(surg__saver *s, uint8_t *bytes) {
                         .size = s->rope.total,
                         .base = bytes,
                         .resident = true};
-  r = surg__scan_model(&image, s->ctx->max_depth);
+  r = surg__scan_model(&image, s->ctx->max_depth, NULL);
   if (r != SURG_EINVALID) return r;
   return surg__error(s->ctx, SURG_EINTERNAL, s->where, "the message that was built is invalid");
 }

@@ -114,11 +114,6 @@ typedef struct surg__saver {
   surg_status status; /* first failure; never reset */
 } surg__saver;
 
-/* Whether the model differs from the file it was read from. A lenient load marks parts dirty
- * that are rewritten only if the model is edited, so there the epoch decides. */
-static inline bool surg__edited(const surg_model *m) {
-  return m->lenient ? m->epoch != m->read_epoch : m->dirty;
-}
 /* Fills `rope` (model.c). */
 surg_status surg__save_build(surg__saver *s);
 

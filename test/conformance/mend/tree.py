@@ -38,6 +38,7 @@ FIELDS = {
     "Function": {"name": (1, None), "input": (4, None), "output": (5, None), "node": (7, "Node"),
                  "opset_import": (9, "Opset"), "domain": (10, None)},
 }
+ODD = "surrogateescape"
 PACKED = {"dims": "i", "ints": "i", "floats": "f", "float_data": "f", "int32_data": "i", "int64_data": "i"}
 
 
@@ -57,7 +58,7 @@ def unpack(data, how):
 
 class Message:
     """`fields` is a list of [number, value]: int, float (4 bytes), bytes, or a Message; ("fixed64", bytes)
-    for what is left alone."""
+    for what is left alone. [None, bytes] is written as it is. Text may be other bytes than UTF-8."""
 
     def __init__(self, kind, **fields):
         self.kind, self.fields = kind, []
@@ -98,6 +99,9 @@ class Message:
     def bytes(self):
         out = []
         for number, value in self.fields:
+            if number is None:
+                out.append(value)
+                continue
             if isinstance(value, Message):
                 value = value.bytes()
             if isinstance(value, int):
@@ -126,10 +130,10 @@ class Message:
 
     def text(self, name):
         value = self.one(name)
-        return value.decode() if isinstance(value, bytes) else ""
+        return value.decode(errors=ODD) if isinstance(value, bytes) else ""
 
     def texts(self, name):
-        return [v.decode() for v in self.all(name)]
+        return [v.decode(errors=ODD) for v in self.all(name)]
 
     def drop(self, name):
         number = self._number(name)
@@ -137,7 +141,7 @@ class Message:
         return self
 
     def add(self, name, value):
-        self.fields.append([self._number(name), value.encode() if isinstance(value, str) else value])
+        self.fields.append([self._number(name), value.encode(errors=ODD) if isinstance(value, str) else value])
         return self
 
     def put(self, name, *values):
@@ -145,7 +149,7 @@ class Message:
         number = self._number(name)
         at = next((i for i, f in enumerate(self.fields) if f[0] == number), len(self.fields))
         self.fields = [f for f in self.fields[:at]] + [
-            [number, v.encode() if isinstance(v, str) else v] for v in values] + [
+            [number, v.encode(errors=ODD) if isinstance(v, str) else v] for v in values] + [
             f for f in self.fields[at:] if f[0] != number]
         return self
 

@@ -21,7 +21,7 @@ static surg_status scan_to(wire w, uint32_t depth) {
   surg__source *s = NULL;
   surg_context_clear_error(ctx);
   ck_assert_int_eq(surg__source_memory(ctx, w.p, w.n, "m", &s), SURG_OK);
-  surg_status status = surg__scan_model(s, depth);
+  surg_status status = surg__scan_model(s, depth, NULL);
   surg__source_unref(s);
   free(w.p);
   ck_assert((status == SURG_OK) == (surg_context_error(ctx) == NULL));
@@ -143,6 +143,64 @@ START_TEST(memory_is_estimated) {
 }
 END_TEST
 
+/* Scans a file with oddities and returns its plain copy. */
+static surg__source *plain_of(const void *bytes, size_t n, size_t oddities) {
+  surg__source *s = NULL, *copy = NULL;
+  surg__oddities odd = {0};
+  ck_assert_int_eq(surg__source_memory(ctx, bytes, n, "m", &s), SURG_OK);
+  ck_assert_int_eq(surg__scan_model(s, SURG_LIMIT_DEPTH, &odd), SURG_OK);
+  ck_assert_uint_eq(odd.all, oddities);
+  ck_assert_int_eq(surg__source_plain(s, &copy), SURG_OK);
+  ck_assert_int_eq(surg__scan_model(copy, SURG_LIMIT_DEPTH, NULL), SURG_OK);
+  surg__vec_free(ctx, &odd.list);
+  surg__source_unref(s);
+  return copy;
+}
+
+static void ck_plain(const void *bytes, size_t n, size_t oddities, const void *want, size_t m) {
+  surg__source *s = plain_of(bytes, n, oddities);
+  ck_assert_uint_eq(s->size, m);
+  ck_assert_mem_eq(s->base, want, m);
+  surg__source_unref(s);
+}
+#define CK_PLAIN(bytes, oddities, want) \
+  ck_plain("" bytes, sizeof bytes - 1, oddities, "" want, sizeof want - 1)
+
+START_TEST(parts_are_merged_in_their_order) {
+  CK_PLAIN("\x3a\x04\x0a\x02\x22\x00\x08\x01\x3a\x02\x52\x00", 1,
+           "\x3a\x06\x0a\x02\x22\x00\x52\x00\x08\x01");
+  /* In both parts an input with its type in two parts. */
+  CK_PLAIN("\x3a\x08\x5a\x06\x12\x02\x32\x00\x12\x00\x3a\x02\x5a\x00", 2,
+           "\x3a\x08\x5a\x04\x12\x02\x32\x00\x5a\x00");
+}
+END_TEST
+
+START_TEST(groups_and_wrong_types_are_left_out) {
+  CK_PLAIN("\x08\x01\x9b\x06\x0a\x01\x00\x13\x08\x05\x14\x9c\x06\x28\x02", 1, "\x08\x01\x28\x02");
+  CK_PLAIN("\x08\x01\x0d\x01\x02\x03\x04\x38\x07", 2, "\x08\x01");
+}
+END_TEST
+
+START_TEST(escaped_texts_differ) {
+  CK_PLAIN("\x12\x02\x00\x61", 1, "\x12\x06\xef\xbf\xbd\x30\x30\x61");
+  CK_PLAIN("\x12\x04\xef\xbf\xbd\xff", 1,
+           "\x12\x14\xef\xbf\xbd\x65\x66\xef\xbf\xbd\x62\x66\xef\xbf\xbd\x62\x64\xef\xbf\xbd\x66\x66");
+}
+END_TEST
+
+START_TEST(damage_is_no_oddity) {
+  const char *bad[] = {"\x9b\x06", "\x9b\x06\x0c", "\x0c", "\x0e\x01", "\x9b\x06\x12\x09\x9c\x06"};
+  for (size_t i = 0; i < SURG_COUNT(bad); i++) {
+    surg__source *s = NULL;
+    surg__oddities odd = {0};
+    ck_assert_int_eq(surg__source_memory(ctx, bad[i], strlen(bad[i]), "m", &s), SURG_OK);
+    ck_assert_int_eq(surg__scan_model(s, SURG_LIMIT_DEPTH, &odd), SURG_EINVALID);
+    surg__vec_free(ctx, &odd.list);
+    surg__source_unref(s);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("scan");
   TCase *t = tcase_create("scan");
@@ -155,6 +213,10 @@ int main(void) {
   tcase_add_test(t, unknown_fields_are_let_through);
   tcase_add_test(t, depth_is_bounded);
   tcase_add_test(t, memory_is_estimated);
+  tcase_add_test(t, parts_are_merged_in_their_order);
+  tcase_add_test(t, groups_and_wrong_types_are_left_out);
+  tcase_add_test(t, escaped_texts_differ);
+  tcase_add_test(t, damage_is_no_oddity);
   suite_add_tcase(s, t);
   return unit_run(s);
 }
