@@ -93,6 +93,8 @@ typedef struct prec_value {
   bool measured;  /* ... is measured */
   double bound;   /* of absolute values */
   double least;   /* the smallest measured one other than 0; 0: none */
+  double guard;   /* an epsilon that it may be as small as (or large); 0: none */
+  uint32_t next;  /* of `reads`, of a search */
   uint32_t path;  /* converted nodes on the longest path to it, within a graph */
   prec_difference error;
 } prec_value;

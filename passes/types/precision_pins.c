@@ -19,6 +19,14 @@ void prec_pin_value(prec *c, prec_value *x, prec_why why) {
     prec_pin(c, c->reads[r].slot, why);
 }
 
+bool prec_holds(const prec *c, const prec_value *x) {
+  const surg_node *n = surg_value_producer(x->v, NULL);
+  if (x->dtype == c->kind->to) return true;
+  const prec_value *from =
+      n && surg_node_op(n) == SURG_OP_Cast ? prec_find(c, surg_node_input(n, 0)) : NULL;
+  return from && from->dtype == c->kind->to && !c->kind->integers;
+}
+
 /* --- constants --- */
 
 /* Whether an element of this input matters alone, however small: a divisor. */
@@ -102,6 +110,91 @@ static void pin_results(prec *c, prec_value *x, prec_value **stack) {
   }
 }
 
+/* --- what keeps a divisor from 0 --- */
+
+/* The exponent of a Pow; 0: not known. */
+static double exponent_of(const surg_node *n) {
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
+  surg_extent e = {.size = sizeof e};
+  if (!t || surg_tensor_count(t) != 1 || surg_tensor_extent(t, &e) != SURG_OK) return 0;
+  return e.low < 0 ? e.low : e.high;
+}
+
+/* What a node makes of the number v of its first operand; 0: not known. */
+static double made_of(const surg_node *n, double v) {
+  switch (surg_node_op(n)) {
+    case SURG_OP_Sqrt:
+      return sqrt(v);
+    case SURG_OP_Reciprocal:
+      return 1 / v;
+    case SURG_OP_Pow: {
+      const double k = exponent_of(n);
+      return k < 0 || k > 0 ? pow(v, k) : 0;
+    }
+    case SURG_OP_Identity:
+    case SURG_OP_Abs:
+    case SURG_OP_Expand:
+    case SURG_OP_Reshape:
+    case SURG_OP_Squeeze:
+    case SURG_OP_Transpose:
+    case SURG_OP_Unsqueeze:
+      return v;
+    default:
+      return 0;
+  }
+}
+
+/* Whether a reader of a small constant gives at least that number, where its operand is not
+ * negative. */
+static bool guards(const prec_read *r) {
+  const int op = r->n ? surg_node_op(r->n) : -1;
+  return op == SURG_OP_Add || op == SURG_OP_Max || (op == SURG_OP_Clip && r->index == 1);
+}
+
+/* Pins a value that may be the number v. Products of matrices may read a small one, which is then
+ * one of many. */
+static void pin_guard(prec *c, prec_value *y, double v) {
+  if (v > c->limits.top) {
+    prec_pin_value(c, y, PREC_BOUND);
+    return;
+  }
+  prec_pin(c, y->made, PREC_FINE);
+  for (uint32_t r = y->reads; r != PREC_NONE; r = c->reads[r].next) {
+    const surg_schema *by = c->reads[r].n ? surg_node_schema(c->reads[r].n) : NULL;
+    if (by && surg_schema_narrow(by) != SURG_NARROW_GAIN) prec_pin(c, c->reads[r].slot, PREC_FINE);
+  }
+}
+
+/* Pins the results of a reader of an epsilon v, which may be as small as v, and what is computed
+ * from them, up to values that have all digits even then: in the new type they might be 0, or their
+ * inverse infinite. `stack` has room for all values. */
+static void pin_guarded(prec *c, const surg_node *n, double v, prec_value **stack) {
+  size_t depth = 0;
+  for (;;) {
+    prec_value *y = n ? prec_find(c, surg_node_output(n, 0)) : NULL;
+    if (y && y->made != PREC_NONE && !(y->guard > 0) && !prec_holds(c, y) &&
+        !(v >= c->limits.normal && v <= c->limits.top)) {
+      pin_guard(c, y, v);
+      y->guard = v;
+      y->next = y->reads;
+      stack[depth++] = y;
+    }
+    while (depth > 0 && stack[depth - 1]->next == PREC_NONE) depth--;
+    if (!depth) return;
+    y = stack[depth - 1];
+    const prec_read *r = &c->reads[y->next];
+    y->next = r->next;
+    n = r->n;
+    v = n && r->index == 0 && surg_node_schema(n) ? made_of(n, y->guard) : 0;
+    if (!(v > 0)) n = NULL;
+  }
+}
+
+static void pin_epsilon(prec *c, const prec_value *x, double v, prec_value **stack) {
+  for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
+    if (guards(&c->reads[r])) pin_guarded(c, c->reads[r].n, v, stack);
+}
+
 static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_value **stack) {
   surg_extent e = {.size = sizeof e};
   if (surg_tensor_extent(t, &e) != SURG_OK) {
@@ -118,6 +211,8 @@ static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_valu
   }
   if (why != PREC_FREE) prec_pin_value(c, x, why);
   if (why == PREC_LARGE) pin_results(c, x, stack);
+  if (why == PREC_SMALL && c->kind->small && surg_tensor_count(t) == 1 && e.high > 0)
+    pin_epsilon(c, x, e.high, stack);
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
     if (vanishes(&c->limits, &e) && divides(c->reads[r].n, c->reads[r].index))
       prec_pin(c, c->reads[r].slot, PREC_SMALL);
@@ -194,14 +289,6 @@ static void pin_absent(prec *c, prec_value *x, const surg_tensor *t) {
   uint64_t hash;
   x->absent = surg_tensor_is_external(t) && surg_tensor_hash(t, &hash) != SURG_OK;
   if (x->absent) prec_pin_value(c, x, PREC_ABSENT);
-}
-
-bool prec_holds(const prec *c, const prec_value *x) {
-  const surg_node *n = surg_value_producer(x->v, NULL);
-  if (x->dtype == c->kind->to) return true;
-  const prec_value *from =
-      n && surg_node_op(n) == SURG_OP_Cast ? prec_find(c, surg_node_input(n, 0)) : NULL;
-  return from && from->dtype == c->kind->to && !c->kind->integers;
 }
 
 static void pin_values(prec *c) {
@@ -308,6 +395,19 @@ static bool accumulates(const surg_node *n) {
   return how.n != 4 || memcmp(how.p, "none", 4) != 0;
 }
 
+/* Whether a node squares a value for a sum: it is computed with that. */
+static bool squares(const surg_node *n) {
+  const surg_value *y = surg_node_output(n, 0);
+  if (surg_node_op(n) != SURG_OP_Mul || surg_node_input(n, 0) != surg_node_input(n, 1))
+    return false;
+  for (const surg_use *u = surg_value_first_use(y); u; u = surg_use_next(u)) {
+    const surg_node *by = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+    if (by && surg_node_schema(by) && surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_WIDE)
+      return true;
+  }
+  return false;
+}
+
 /* Why a node stays by its nature. */
 static prec_why node_why(const prec *c, const surg_node *n) {
   const surg_narrow kind = surg_schema_narrow(surg_node_schema(n));
@@ -320,7 +420,7 @@ static prec_why node_why(const prec *c, const surg_node *n) {
   if (!c->kind->narrows) return PREC_FREE;
   if (!c->aggressive) {
     const bool weights = kind == SURG_NARROW_DEQUANTIZE && !dequantized(surg_node_output(n, 0));
-    if (kind == SURG_NARROW_WIDE || accumulates(n)) return PREC_SENSITIVE;
+    if (kind == SURG_NARROW_WIDE || accumulates(n) || squares(n)) return PREC_SENSITIVE;
     if (kind == SURG_NARROW_QUANTIZE || (kind == SURG_NARROW_DEQUANTIZE && !weights))
       return PREC_QUANTIZED;
     if (in_quantized_region(n)) return PREC_QUANTIZED;

@@ -5,7 +5,8 @@
 // first runs on no input we make), interface (names, types or shapes of inputs or outputs differ), fails
 // (the second does not run). error: the most that an output differs, relative to its largest element;
 // sqnr: the least ratio of squares of an output to those of its errors, in decibels, if there are errors;
-// "save<TAB>A<TAB>FOLDER[<TAB>DATA]" writes such inputs of A to the folder. finite: B gives NaN and infinities only where A does; same: outputs that are no floats are equal.
+// "save<TAB>A<TAB>FOLDER[<TAB>DATA]" writes such inputs of A to the folder. finite: B gives NaN and infinities only where A
+// does, on inputs of 0, too; same: outputs that are no floats are equal.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -101,9 +102,31 @@ async function judge(before, after, folder) {
     } catch (error) {
       return { verdict: 'fails', why: String(error.message) };
     }
-    return answer;
+    return atZero(before, after, feed, answer);
   }
   return { verdict: 'not-run', why };
+}
+
+// The same with floats of 0, as padding has: what keeps a divisor from 0 shows only there. Infinities and NaN
+// are judged, not the error.
+async function atZero(before, after, feed, answer) {
+  const zeros = Object.fromEntries(Object.entries(feed).map(([name, t]) => [
+    name, FLOATS.has(t.type) ? new ort.Tensor(t.type, new t.data.constructor(t.data.length), t.dims) : t]));
+  const only = { error: 0, finite: true, same: true };
+  let expected;
+  try {
+    expected = await before.run(zeros);
+  } catch (error) {
+    return answer;
+  }
+  try {
+    const got = await after.run(zeros);
+    for (const name of before.outputNames) compare(expected[name], got[name], only);
+  } catch (error) {
+    return { verdict: 'fails', why: String(error.message) };
+  }
+  answer.finite = answer.finite && only.finite;
+  return answer;
 }
 
 // Writes the inputs that a model runs on to a folder; the verdict is "saved".
