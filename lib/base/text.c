@@ -212,13 +212,19 @@ static unsigned distance(const char *a, const char *b, unsigned limit) {
   return rows[na % 3][nb];
 }
 
+/* Whether two words at a distance of d have more in common than their length; of single letters,
+ * only case may differ. */
+static bool resembles(const char *a, const char *b, unsigned d) {
+  return d < strlen(a) || d < strlen(b) || (!(a[0] && a[1]) && (a[0] ^ b[0]) == ('a' ^ 'A'));
+}
+
 const char *surg__nearest(const char *word, const void *list, size_t count, surg__name_at at) {
   unsigned limit = strlen(word) < 4 ? 1 : 2 + (unsigned)(strlen(word) / 8);
   const char *best = NULL;
   for (size_t i = 0; i < count; i++) {
     const char *name = at(list, i);
     unsigned d = name ? distance(word, name, limit) : limit + 1;
-    if (d > limit || (best && d == limit)) continue;
+    if (d > limit || (best && d == limit) || !resembles(word, name, d)) continue;
     best = name;
     limit = d;
   }

@@ -33,13 +33,11 @@ static const char *given(const setting *s, const char *option) {
   return surg_pass_string(s->p, option);
 }
 
-/* Options that say what to set, of texts: those that do not apply to everything. */
-static const char *const all[] = {
-    "op",       "name",   "overload",         "data",      "type", "version",
-    "producer", "domain", "producer-version", "graph-name"};
-
 /* Refuses options that do not apply to what is set. */
 static bool only(const setting *s, const char *what, const char *const *allowed, size_t n) {
+  static const char *const all[] = {
+      "op",       "name",   "overload",         "data",      "type", "version",
+      "producer", "domain", "producer-version", "graph-name"};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     bool fits = given(s, all[i]) == NULL;
     for (size_t k = 0; k < n && !fits; k++) fits = strcmp(allowed[k], all[i]) == 0;
@@ -166,15 +164,21 @@ static bool is_file(const char *text) {
   return dot && (strcmp(dot, ".npy") == 0 || strcmp(dot, ".pb") == 0);
 }
 
-/* The new elements: a file, or text in the type and shape of the old ones. */
-static surg_tensor *read_data(setting *s, const surg_tensor *old) {
+/* The new elements: a file, or text in the type and shape of the old ones. A new default of an
+ * input has its declared element type. */
+static surg_tensor *read_data(setting *s, const surg_value *v, const surg_tensor *old) {
   const char *data = given(s, "data");
+  const surg_type *t = surg_value_declared_type(v);
+  const bool typed = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_dtype(t);
   surg_tensor *out = NULL;
   char why[400], text[TEXT];
   if (is_file(data)) return surg_tensor_load(s->m, data);
   const surg_status status = surg_tensor_from_text(
-      s->m, data, old ? surg_tensor_dtype(old) : SURG_FLOAT, old ? surg_tensor_dims(old) : NULL,
-      old ? surg_tensor_rank(old) : 0, &out, why, sizeof why);
+      s->m, data,
+      old     ? surg_tensor_dtype(old)
+      : typed ? surg_type_dtype(t)
+              : SURG_FLOAT,
+      old ? surg_tensor_dims(old) : NULL, old ? surg_tensor_rank(old) : 0, &out, why, sizeof why);
   snprintf(text, sizeof text, "data: %s", why);
   if (status == SURG_EUSAGE) surg_pass_usage(s->p, text);
   return out;
@@ -203,6 +207,27 @@ static const surg_type *type_of_tensor(setting *s, const surg_tensor *t) {
   return dims ? surg_type_tensor(s->m, surg_tensor_dtype(t), dims, rank) : NULL;
 }
 
+/* Whether a default fits the declaration of its input; else after an error. */
+static bool fits_input(setting *s, const surg_value *v) {
+  const surg_tensor *t = surg_value_initializer(v);
+  const surg_type *type = t ? type_of_tensor(s, t) : NULL, *said = surg_value_declared_type(v);
+  bool bad = false;
+  char *a = NULL, *b = NULL, text[TEXT];
+  if (!t || !surg_value_is_input(v) || !said) return true;
+  if (!type) return false;
+  (void)surg_type_refine(s->m, said, type, &bad);
+  if (!bad) return true;
+  surg_context *ctx = surg_model_context(s->m);
+  if (surg_type_text(ctx, type, &a) == SURG_OK && surg_type_text(ctx, said, &b) == SURG_OK) {
+    snprintf(text, sizeof text, "data: '%.200s' is declared as %.200s, the elements are %.200s",
+             surg_value_name(v), b, a);
+    surg_pass_usage(s->p, text);
+  }
+  surg_context_free_bytes(ctx, a);
+  surg_context_free_bytes(ctx, b);
+  return false;
+}
+
 static bool set_data(setting *s, surg_value *v) {
   surg_node *constant = constant_node(v);
   char text[TEXT];
@@ -213,7 +238,7 @@ static bool set_data(setting *s, surg_value *v) {
            surg_value_name(v));
   if (!constant && !surg_value_is_initializer(v) && !surg_value_is_input(v))
     return surg_pass_usage(s->p, text) != SURG_PASS_FAILED;
-  surg_tensor *t = read_data(s, old);
+  surg_tensor *t = read_data(s, v, old);
   if (!t) return false;
   if (constant) return set_constant(constant, t) == SURG_OK;
   const surg_type *type = type_of_tensor(s, t);
@@ -257,7 +282,7 @@ static bool set_value(setting *s, surg_value *v) {
              SURG_PASS_FAILED;
     if (status != SURG_OK) return false;
   }
-  return set_metadata(s, v, put_value);
+  return (!s->computes || fits_input(s, v)) && set_metadata(s, v, put_value);
 }
 
 static bool set_values(setting *s) {
@@ -327,6 +352,8 @@ static bool set_model(setting *s) {
   if (!only(s, "the model", allowed, sizeof allowed / sizeof *allowed)) return false;
   if (surg_pass_pair_count(s->p) || surg_pass_list_count(s->p, "remove"))
     return surg_pass_usage(s->p, "an attribute needs node=") != SURG_PASS_FAILED;
+  if (name && !*name)
+    return surg_pass_usage(s->p, "graph-name: a graph needs a name") != SURG_PASS_FAILED;
   if (name && surg_graph_set_name(surg_model_graph(s->m), name) != SURG_OK) return false;
   return set_text(s, "doc", SURG_MODEL_DOC) && set_text(s, "producer", SURG_MODEL_PRODUCER) &&
          set_text(s, "producer-version", SURG_MODEL_PRODUCER_VERSION) &&
@@ -334,13 +361,15 @@ static bool set_model(setting *s) {
          set_metadata(s, s->m, put_model);
 }
 
-/* Whether an option says what to set. */
-static bool sets_something(const setting *s) {
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-    if (given(s, all[i])) return true;
-  return given(s, "doc") || surg_pass_list_count(s->p, "remove") ||
-         surg_pass_list_count(s->p, "metadata") || surg_pass_list_count(s->p, "import") ||
-         surg_pass_pair_count(s->p);
+/* Whether an option other than node and value is given. */
+static bool sets_anything(const setting *s) {
+  static const char *const texts[] = {
+      "op",       "name",       "overload",         "data",    "type",  "doc",
+      "producer", "graph-name", "producer-version", "version", "domain"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    if (given(s, texts[i])) return true;
+  return surg_pass_pair_count(s->p) || surg_pass_list_count(s->p, "remove") ||
+         surg_pass_list_count(s->p, "metadata") || surg_pass_list_count(s->p, "import");
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
@@ -349,7 +378,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   const uint64_t epoch = surg_model_epoch(s.m);
   const bool node = given(&s, "node") != NULL, value = given(&s, "value") != NULL;
   if (node && value) return surg_pass_usage(p, "node and value exclude each other");
-  if (!sets_something(&s)) return surg_pass_usage(p, "needs what to set, such as name= or doc=");
+  if (!sets_anything(&s)) return surg_pass_usage(p, "nothing to set is given");
   if ((node || value) && surg_pass_list_count(p, "import"))
     return surg_pass_usage(p, "import: only the model has imports");
   if (value && (surg_pass_pair_count(p) || surg_pass_list_count(p, "remove")))

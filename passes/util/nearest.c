@@ -10,7 +10,6 @@
 void nearest_offer(nearest *x, const char *name) {
   const char *const both[] = {x->best, name};
   if (!name || !*name || strlen(name) >= sizeof x->best) return;
-  if (!name[1] && strlen(x->name) == 1 && (name[0] ^ x->name[0]) != ('a' ^ 'A')) return;
   if (surg_pass_nearest(x->name, both + !*x->best, *x->best ? 2 : 1) == name)
     snprintf(x->best, sizeof x->best, "%s", name);
 }
