@@ -16,28 +16,37 @@ static const char *old_name(const surg_value *v) {
   return v->work ? ((const entry *)v->work)->old : v->name;
 }
 
-/* Whether two values of different graphs may share a name: they did before. */
-static bool shared(const surg_value *v, const surg_value *w) {
-  return v == w || (v->graph != w->graph && old_name(v) == old_name(w));
-}
-
 static bool is_inside(const surg_graph *h, const surg_graph *g) {
   while (h && h != g) h = surg_graph_parent(h);
   return h != NULL;
 }
 
-/* Whether a scope sees v and another value of its name that did not share its name before. */
+/* Whether nothing in the graph of `inner`, nor below it, reads `outer`. */
+static bool unread(const surg_value *outer, const surg_value *inner) {
+  for (const surg_use *u = outer->uses; u; u = u->next)
+    if (is_inside(surg_use_graph(u), inner->graph)) return false;
+  return true;
+}
+
+/* Whether `inner`, of a graph inside that of `outer`, may have the same name: they shared one
+ * before, or inner is an input of its graph, which ONNX permits to shadow what the graph does not
+ * read. */
+static bool may_share(const surg_value *outer, const surg_value *inner) {
+  return old_name(outer) == old_name(inner) || (inner->input && unread(outer, inner));
+}
+
+/* Whether a scope sees v and another value of its name that may not share it. */
 static bool clashes(const surg_value *v) {
   uint32_t others = surg__name_of(v->name)->values - 1;
   for (const surg_graph *g = surg_graph_parent(v->graph); g && others; g = surg_graph_parent(g)) {
     const surg_value *w = surg__find_value(g, v->name);
-    if (w && !shared(v, w)) return true;
+    if (w && !may_share(w, v)) return true;
   }
   for (const surg_graph *h = v->graph->next; h && others; h = h->next) {
     const surg_value *w = surg__find_value(h, v->name);
     if (!w) continue;
     others--;
-    if (!shared(v, w) && is_inside(h, v->graph)) return true;
+    if (is_inside(h, v->graph) && !may_share(v, w)) return true;
   }
   return false;
 }
