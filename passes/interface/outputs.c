@@ -79,11 +79,23 @@ static surg_pass_result take_away(changing *c) {
   return result;
 }
 
+/* The type that an output declares: the inferred, else the declared one. NULL: none that is known,
+ * or a tensor without a rank, which an output must have. */
+static const surg_type *output_type(const surg_value *v) {
+  const surg_type *const types[] = {surg_value_type(v), surg_value_declared_type(v)};
+  for (size_t i = 0; i < 2; i++) {
+    const surg_type *t = types[i];
+    if (!t || surg_type_get_kind(t) == SURG_TYPE_UNKNOWN) continue;
+    if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_has_rank(t)) return t;
+  }
+  return NULL;
+}
+
 static surg_pass_result no_type(surg_pass_ctx *p, const surg_value *v) {
   char text[TEXT];
   snprintf(text, sizeof text,
-           "add: the type of '%.300s' is not known and the model does not declare it; an output "
-           "needs one",
+           "add: the type or the rank of '%.300s' is not known and the model does not declare it; "
+           "an output needs both (set{value=...,type=...} declares it)",
            surg_value_name(v));
   return surg_pass_fail(p, surg_value_producer(v, NULL), text);
 }
@@ -91,9 +103,8 @@ static surg_pass_result no_type(surg_pass_ctx *p, const surg_value *v) {
 static surg_pass_result add_one(surg_pass_ctx *p, surg_graph *g, surg_value *v) {
   if (is_output(g, v)) return SURG_PASS_UNCHANGED;
   if (!select_in_main(p, "add", v)) return SURG_PASS_FAILED;
-  const surg_type *type = surg_value_type(v);
-  if (!type || surg_type_get_kind(type) == SURG_TYPE_UNKNOWN) type = surg_value_declared_type(v);
-  if (!type || surg_type_get_kind(type) == SURG_TYPE_UNKNOWN) return no_type(p, v);
+  const surg_type *type = output_type(v);
+  if (!type) return no_type(p, v);
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   if (surg_graph_add_output(g, v, type)) return SURG_PASS_FAILED;
   surg_pass_count(p, "outputs added", 1);
@@ -112,9 +123,7 @@ static bool add_all(changing *c) {
   for (surg_node *x = surg_graph_first_node(c->g); x; x = surg_node_next(x))
     for (size_t i = 0; i < surg_node_output_count(x); i++) {
       surg_value *v = surg_node_output(x, i);
-      const surg_type *t = v ? surg_value_type(v) : NULL;
-      if (v && (!t || surg_type_get_kind(t) == SURG_TYPE_UNKNOWN)) t = surg_value_declared_type(v);
-      if (t && surg_type_get_kind(t) != SURG_TYPE_UNKNOWN) all[c->add.n++] = v;
+      if (v && output_type(v)) all[c->add.n++] = v;
     }
   c->add.items = all;
   return true;
