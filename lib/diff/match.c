@@ -397,10 +397,14 @@ static void choose(matcher *m, key_kind kind, bool even) {
 
 /* --- replaced operators --- */
 
+/* Whether both are one value. Constants are paired later: those with the same elements or name. */
 static bool twins(const matcher *m, const surg_value *v, const surg_value *w) {
   const surg__dvalue *x = surg__dvalue_of(&m->d->side[0], v),
                      *y = surg__dvalue_of(&m->d->side[1], w);
-  return x && y && x->twin != SURG__NO_TWIN && &m->d->side[1].values.items[x->twin] == y;
+  if (!x || !y) return false;
+  if (x->t && y->t && x->twin == SURG__NO_TWIN && y->twin == SURG__NO_TWIN)
+    return surg__diff_alike(x, y) || (v->name[0] && strcmp(v->name, w->name) == 0);
+  return x->twin != SURG__NO_TWIN && &m->d->side[1].values.items[x->twin] == y;
 }
 
 static bool shares_input(const matcher *m, const surg_node *a, const surg_node *b) {
