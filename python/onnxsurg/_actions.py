@@ -117,7 +117,7 @@ class Target:
         with self.context:
             self.context.do(lib.surg_target_open, self.context._pointer,
                             encode(os.fsencode(name)), C.byref(out))
-            self._pointer = out.value
+            self._pointer = self.context.owns(out.value)
         if isinstance(register, str):
             register = [register]
         for operators in register:

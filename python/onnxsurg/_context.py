@@ -68,6 +68,8 @@ class Context:
         self._lines: List[str] = []
         self._pending: List[BaseException] = []
         self._known = 0
+        self._living = 0  # objects that `free` will be called for
+        self._ended = False
         self._interrupted = False  # an object may have been lost: the context is not freed
         self._rules: Dict[str, range] = {}  # text: numbers of its rules
         lines = self._lines  # not self: the callback must not keep the context alive
@@ -96,9 +98,16 @@ class Context:
         self.do(lib.surg_context_load_plugin, self._pointer, encode(os.fsencode(path)))
 
     def __del__(self):
-        pointer, self._pointer = self._pointer, None
-        if pointer and not self._interrupted:
+        if self._pointer and not self._interrupted:
             self._drain()
+            self._ended = True
+            self._end()
+
+    def _end(self):
+        """Frees the context after the last of its objects. Where all of them are garbage of one
+        cycle, Python calls __del__ of this object before it calls those of models."""
+        if self._ended and not self._living and self._pointer:
+            pointer, self._pointer = self._pointer, None
             lib.surg_context_free(pointer)
 
     @property
@@ -142,6 +151,7 @@ class Context:
         while self._queue:
             function, pointer = self._queue.pop()
             function(pointer)
+            self._living -= 1
 
     def call(self, function, *arguments):
         """A call without a status."""
@@ -194,11 +204,23 @@ class Context:
             line = text or decode(lib.surg_status_name(status)) or 'failed'
         return errors.error_of(status, line, self._lines)
 
+    def owns(self, pointer):
+        """Counts an object, which `free` will be called for."""
+        with self._lock:
+            self._living += 1
+        return pointer
+
+    def disowns(self) -> None:
+        with self._lock:
+            self._living -= 1
+
     def free(self, function, pointer):
         """Frees an object of the context now, or when the context is used next."""
         if self._lock.acquire(blocking=False):
             try:
                 function(pointer)
+                self._living -= 1
+                self._end()
             finally:
                 self._lock.release()
         else:
@@ -268,21 +290,28 @@ class Box:
                  'detached', 'why', '__weakref__')
 
     def __init__(self, context: Context, pointer: int, owned: bool = True, loaded: int = 0):
-        self.context, self.pointer, self.owned = context, pointer, owned
+        self.context, self.pointer, self.owned = context, None, owned
         self.views = weakref.WeakValueDictionary()  # memory of the model that arrays refer to
         self.loaded = loaded    # time of the load in ns: files older than that are unchanged
         self.unsorted = False   # an edit may have left a graph unsorted
         self.wrappers = weakref.WeakValueDictionary()  # pointer: the one wrapper
         self.detached = {}      # value without a producer: the node that represents it
         self.why = 'the model was closed'
+        self.open(pointer)
 
     def __del__(self):
         if self.owned and self.pointer:
             self.context.free(lib.surg_model_free, self.pointer)
             self.pointer = None
 
+    def open(self, pointer: int) -> None:
+        """Begins the use of a pointer, which is the box's to free if that owns what is in it."""
+        self.pointer = self.context.owns(pointer) if self.owned else pointer
+
     def close(self, why: str):
-        """Ends the use of the pointer: wrappers raise from now on."""
+        """Ends the use of the pointer, which somebody else frees: wrappers raise from now on."""
+        if self.owned and self.pointer:
+            self.context.disowns()
         self.pointer, self.why = None, why
 
     def retire(self, why: str) -> None:

@@ -20,6 +20,8 @@ class _Owned:
 
     def __init__(self, context: Context, pointer: int, free, *keep: Any):
         self.context, self.pointer, self.free, self.keep = context, pointer, free, keep
+        if pointer:
+            context.owns(pointer)
 
     def __del__(self):
         pointer, self.pointer = self.pointer, None

@@ -614,13 +614,13 @@ class Model:
         """Gives the model its handle after a run: `after` is None if the run freed it."""
         if lent:  # the run used the copy; the old model stays with the arrays that refer to it
             if after:
-                spare.pointer = after
+                spare.open(after)
                 self._adopt(spare)
                 box.retire('the model was replaced by a copy, since arrays refer to its memory: '
                            'read nodes and tensors again')
             return
         if after == pointer:
-            box.pointer = pointer
+            box.open(pointer)
             return
         box.close('the model was replaced by a run' if after else
                   'a run that failed removed this from its model')

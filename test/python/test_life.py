@@ -52,6 +52,40 @@ class Lifetimes(Case):
         gc.collect()
         self.assertIsNone(gone())
 
+    def test_garbage_of_a_cycle(self):
+        """Python ends the objects of a cycle in any order: the context first, as it is the oldest."""
+        for use in (lambda m: m.graph.nodes[0], lambda m: onnxsurg.Session(m),
+                    lambda m: onnxsurg.Target('onnxruntime-1.14', context=m.context),
+                    lambda m: m.run('simplify'), lambda m: m.copy()):
+            m = small()
+            cycle = [m, use(m)]
+            cycle.append(cycle)
+            freed = weakref.ref(m.context)
+            del m, cycle
+            gc.collect()
+            self.assertIsNone(freed())
+
+    def test_contexts_are_freed(self):
+        """All objects that count for a context are subtracted again, whatever became of them."""
+        def works(context):
+            m = onnxsurg.load(small().bytes(), context=context)
+            node = m.graph.nodes[0]
+            m.run('simplify')
+            with self.assertRaises(onnxsurg.Error):
+                m.run('no-such-pass')
+            c = m.copy()
+            c.run('prune')
+            c.close()
+            del node
+            with onnxsurg.load(small().bytes(), context=context) as other:
+                onnxsurg.run(other, {'x': [[1.0, 2.0, 3.0]]})
+            onnxsurg.check(m)
+
+        context = onnxsurg.Context()
+        works(context)
+        gc.collect()
+        self.assertEqual(context._living, 0)
+
     @with_numpy
     def test_arrays_outlive_their_model(self):
         m = small()
