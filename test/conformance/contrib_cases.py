@@ -280,13 +280,13 @@ KINDS = [base.attention, base.multi_head, base.group_query, base.around, group, 
          quantized, packed, norms, small]
 
 
-def finish(maker, keep, rest, folder):
-    """Says how many models were kept, or compares those in the folder; the exit code."""
+def finish(maker, keep, rest, folder, script="standard"):
+    """Says how many models were kept, or gives those in the folder to a script; the exit code."""
     if keep:
         print("%d models" % maker.count)
         return 0
     os.environ["PAIRS_STEP"] = "1"  # rules of QLinear operators are approx: the neighboring step
-    run = os.path.join(os.path.dirname(os.path.abspath(__file__)), "standard")
+    run = os.path.join(os.path.dirname(os.path.abspath(__file__)), script)
     return subprocess.run([sys.executable, run, *rest, folder]).returncode
 
 

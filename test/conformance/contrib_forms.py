@@ -4,6 +4,7 @@
 Runtime's own, one a model, with optional inputs, optional outputs and attributes drawn at random: absent
 and present in every mixture, half floats, odd sizes. Each that ONNX Runtime runs is made standard and run
 beside the original by `standard`. Draws that ONNX Runtime rejects are counted by it and say nothing.
+--run: they are computed by `onnxsurg run` instead, and compared with ONNX Runtime (run_dev).
 """
 import argparse
 import os
@@ -618,6 +619,7 @@ def main():
     parser.add_argument("--only", help="models of these operators, separated by commas")
     parser.add_argument("--count", type=int, default=12, help="models of each operator")
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--run", action="store_true")
     args, rest = parser.parse_known_args()
     only = args.only.split(",") if args.only else list(FORMS)
     with tempfile.TemporaryDirectory() as folder:
@@ -625,7 +627,7 @@ def main():
         for name, draw in FORMS.items():
             for i in range(args.count if name in only else 0):
                 draw(maker, random.Random("%s %d %d" % (name, args.seed, i)))
-        return cases.finish(maker, args.keep, rest, folder)
+        return cases.finish(maker, args.keep, rest, folder, "run_dev" if args.run else "standard")
 
 
 if __name__ == "__main__":
