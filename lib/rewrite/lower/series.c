@@ -184,6 +184,7 @@ static val dft_along(surg__builder *b, val x, const surg_type *t, size_t axis, c
   for (size_t i = 0; i < rank; i++) {
     back[perm[i]] = (int64_t)i;
     dims[i] = surg_type_dim(t, (size_t)perm[i])->value;
+    if (dims[i] < 0) dims[i] = 0; /* Reshape keeps it */
   }
   if (d->points < dims[rank - 2]) {
     int64_t *first = surg__arena_array(b->m->arena, (size_t)d->points, sizeof *first);
@@ -237,6 +238,21 @@ static val dft_chosen(surg__builder *b, val x, const surg_type *t, const dft *fo
   return surg__b_binary(b, "Reshape", y, shape);
 }
 
+/* Whether the sizes are known that matter where the axes from .. to - 1 may be transformed: of one
+ * axis its own and the last, else all. None may be 0. */
+static bool dft_sized(surg__builder *b, const surg_type *t, size_t from, size_t to) {
+  const size_t rank = surg_type_rank(t);
+  uint64_t count;
+  bool empty = false, known = to - from == 1 || surg_type_static(t, &count);
+  for (size_t i = 0; i < rank; i++) {
+    const int64_t n = surg_type_dim(t, i)->value;
+    empty |= n == 0;
+    if ((i == from || i + 1 == rank) && n < 0) known = false;
+  }
+  return !surg__b_bad(b, !known, "x: sizes are unknown") &&
+         !surg__b_bad(b, empty, "x: a size is 0");
+}
+
 static surg_status discrete_fourier(surg__builder *b) {
   const surg_node *node = b->m->nodes[b->m->rule->anchor];
   const bool newer = surg_schema_since(surg_node_schema(node)) >= 20;
@@ -245,11 +261,9 @@ static surg_status discrete_fourier(surg__builder *b) {
   const surg_type *t = type_of(x);
   dft forms[MOST_AXES];
   size_t from, to;
-  uint64_t count;
   bool alike = true, some = false; /* all results have one shape; there is a result */
   if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
-      surg__b_bad(b, !surg_type_static(t, &count), "x: sizes are unknown") ||
-      surg__b_bad(b, !count, "x: a size is 0") ||
+      surg__b_bad(b, !surg_type_has_rank(t), "the rank of an input is unknown") ||
       surg__b_bad(b, surg_type_rank(t) < 2, "x: expected rank 2 or more") ||
       surg__b_bad(b, b->m->opset < 9, "the rewrite requires opset 9") || !surg__b_attrs_known(b))
     return SURG_EUNSUPPORTED;
@@ -263,7 +277,8 @@ static surg_status discrete_fourier(surg__builder *b) {
   if (to == rank && to - from > 1) to--; /* the last axis has the parts of a number */
   if (surg__b_bad(b, to >= rank, "the axis is out of range") ||
       surg__b_bad(b, to <= from, "the axis is out of range") ||
-      surg__b_bad(b, to - from > MOST_AXES, "it has more parts than a rewrite may list"))
+      surg__b_bad(b, to - from > MOST_AXES, "it has more parts than a rewrite may list") ||
+      !dft_sized(b, t, from, to))
     return SURG_EUNSUPPORTED;
   for (size_t k = from; k < to; k++) {
     if (surg__b_bad(b, !dft_form(node, t, k, n, &forms[k - from]),
