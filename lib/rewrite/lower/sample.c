@@ -328,7 +328,8 @@ static surg_status grid_sample_to_gather(surg__builder *b) {
 typedef struct deform {
   sampler s;
   surg__built x, weight, offset, bias, mask;
-  int64_t batch, channels, outputs, groups, offset_groups, kernel, points;
+  surg__bdim batch; /* may be open */
+  int64_t channels, outputs, groups, offset_groups, kernel, points;
   int64_t stride[MOST_AXES], dilation[MOST_AXES], begin[MOST_AXES];
 } deform;
 
@@ -340,9 +341,19 @@ static bool read_axes(const deform *d, const char *name, int64_t fallback, int64
   return !said || n >= d->s.n;
 }
 
-static bool fixed(const surg__built *x) {
+/* Whether the sizes from axis `first` on are numbers above 0. */
+static bool fixed(const surg__built *x, uint32_t first) {
+  int64_t dims[SURG__BT_RANK];
   uint64_t count;
-  return surg__built_count(x, INT64_MAX, &count) && count > 0;
+  for (uint32_t i = 0; i < x->rank; i++) {
+    dims[i] = i < first ? 1 : x->d[i].n;
+    if (dims[i] < 1) return false;
+  }
+  return surg__dims_product(dims, x->rank, &count) && count <= INT64_MAX;
+}
+
+static bool fits_batch(const deform *d, const surg__built *x) {
+  return x->d[0].n < 0 || d->batch.n < 0 || x->d[0].n == d->batch.n;
 }
 
 /* Whether the sizes of the operands agree, as ONNX requires. */
@@ -350,20 +361,21 @@ static bool deform_agrees(const deform *d) {
   if (d->groups < 1 || d->offset_groups < 1 || d->channels % d->groups ||
       d->outputs % d->groups || d->channels % d->offset_groups)
     return false;
-  if (d->weight.d[1].n != d->channels / d->groups || d->offset.d[0].n != d->batch ||
+  if (d->weight.d[1].n != d->channels / d->groups || !fits_batch(d, &d->offset) ||
       d->offset.d[1].n != d->offset_groups * d->kernel * (int64_t)d->s.n)
     return false;
-  return !d->mask.v || (d->mask.rank == d->x.rank && d->mask.d[0].n == d->batch &&
+  return !d->mask.v || (d->mask.rank == d->x.rank && fits_batch(d, &d->mask) &&
                         d->mask.d[1].n == d->offset_groups * d->kernel);
 }
 
-/* Returns the name of an operand with a size that is not a number above 0; NULL: none. */
+/* Returns the name of an operand with a size, other than that of the batch, that is not a number
+ * above 0; NULL: none. */
 static const char *open_operand(const deform *d) {
-  return !fixed(&d->x)                   ? "x"
-         : !fixed(&d->weight)            ? "the weights"
-         : !fixed(&d->offset)            ? "the offsets"
-         : d->mask.v && !fixed(&d->mask) ? "the mask"
-                                         : NULL;
+  return !fixed(&d->x, 1)                   ? "x"
+         : !fixed(&d->weight, 0)            ? "the weights"
+         : !fixed(&d->offset, 1)            ? "the offsets"
+         : d->mask.v && !fixed(&d->mask, 1) ? "the mask"
+                                            : NULL;
 }
 
 static bool read_deform(deform *d) {
@@ -385,7 +397,7 @@ static bool read_deform(deform *d) {
   d->s.n = d->x.rank - 2;
   d->groups = surg_node_int(n, "group", 1);
   d->offset_groups = surg_node_int(n, "offset_group", 1);
-  d->batch = d->x.d[0].n;
+  d->batch = d->x.d[0];
   d->channels = d->x.d[1].n;
   d->outputs = d->weight.d[0].n;
   d->kernel = d->points = 1;
@@ -423,7 +435,7 @@ static surg__built counted(const deform *d, uint32_t axis, const surg__bdim *siz
 /* The kernel positions plus offsets: [batch * offset groups, kernel, points] per axis. */
 static void shifted(const deform *d, surg__built *at) {
   surg__builder *b = d->s.b;
-  const surg__bdim tensors = surg__bdim_fixed(d->batch * d->offset_groups),
+  const surg__bdim tensors = surg__bdim_mul(b, d->batch, surg__bdim_fixed(d->offset_groups)),
                    n = surg__bdim_fixed(d->s.n);
   const surg__bdim split[4] = {tensors, surg__bdim_fixed(d->kernel), n,
                                surg__bdim_fixed(d->points)};
@@ -447,9 +459,10 @@ static surg_status deform_to_gather(surg__builder *b) {
   surg__built at[MOST_AXES];
   if (!read_deform(&d)) return SURG_EUNSUPPORTED;
   const int type = d.x.dtype == SURG_DOUBLE ? SURG_DOUBLE : SURG_FLOAT;
-  const int64_t each = d.channels / d.offset_groups, tensors = d.batch * d.offset_groups;
-  surg__bdim apart[SURG__BT_RANK] = {surg__bdim_fixed(tensors), surg__bdim_fixed(each)};
-  surg__bdim out[SURG__BT_RANK] = {surg__bdim_fixed(d.batch), surg__bdim_fixed(d.outputs)};
+  const int64_t each = d.channels / d.offset_groups;
+  const surg__bdim tensors = surg__bdim_mul(b, d.batch, surg__bdim_fixed(d.offset_groups));
+  surg__bdim apart[SURG__BT_RANK] = {tensors, surg__bdim_fixed(each)};
+  surg__bdim out[SURG__BT_RANK] = {d.batch, surg__bdim_fixed(d.outputs)};
   for (uint32_t i = 0; i < d.s.n; i++) {
     apart[i + 2] = d.s.size[i];
     out[i + 2] = d.offset.d[i + 2];
@@ -464,7 +477,7 @@ static surg_status deform_to_gather(surg__builder *b) {
   }
   /* Multiplies columns [batch, groups, channels per group * kernel, points] by the weights. */
   const int64_t rows = d.channels / d.groups * d.kernel, per_group = d.outputs / d.groups;
-  const surg__bdim columns[4] = {surg__bdim_fixed(d.batch), surg__bdim_fixed(d.groups),
+  const surg__bdim columns[4] = {d.batch, surg__bdim_fixed(d.groups),
                                  surg__bdim_fixed(rows), surg__bdim_fixed(d.points)};
   const surg__bdim weights[3] = {surg__bdim_fixed(d.groups), surg__bdim_fixed(per_group),
                                  surg__bdim_fixed(rows)};
