@@ -119,6 +119,28 @@ static bool cure_opset(surg__repair *r, surg__repair_counts *now) {
          cure(r, best, now);
 }
 
+/* An operator of the domain may stand in the way: replaces those of each kind in the main graph, and
+ * converts the opset then. */
+static bool cure_domain_ops(surg__repair *r, const char *domain, const char *convert,
+                            surg__repair_counts *now) {
+  const char *tried[8];
+  size_t n_tried = 0;
+  const surg_graph *g = surg_model_graph(r->m);
+  for (surg_node *n = surg_graph_first_node(g); n && n_tried < SURG_COUNT(tried);
+       n = surg_node_next(n)) {
+    const char *op = surg_node_op_type(n);
+    char text[400];
+    size_t k = 0;
+    if (strcmp(surg_node_domain(n), domain) != 0) continue;
+    while (k < n_tried && strcmp(tried[k], op) != 0) k++;
+    if (k < n_tried) continue;
+    tried[n_tried++] = op;
+    snprintf(text, sizeof text, "replace{op=%.80s.%.80s},%s", domain, op, convert);
+    if (cure(r, text, now)) return true;
+  }
+  return false;
+}
+
 /* Converts other domains to the nearest supported opset. */
 static bool cure_domains(surg__repair *r, surg__repair_counts *now) {
   bool any = false;
@@ -129,7 +151,7 @@ static bool cure_domains(surg__repair *r, surg__repair_counts *now) {
     if (have < 1 || (have >= w->low && have <= w->high)) continue;
     snprintf(text, sizeof text, "opset{domain=%.100s,to=%lld}", w->name,
              (long long)(have > w->high ? w->high : w->low));
-    any |= cure(r, text, now);
+    any |= cure(r, text, now) || cure_domain_ops(r, w->name, text, now);
   }
   return any;
 }
@@ -575,6 +597,8 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_TYPE, "fold{max-growth=inf},prune"},
                 {SURG__C_TYPE, "fold{dequantize,max-growth=inf},prune"},
                 {SURG__C_VERSION, "fold{dequantize,max-growth=inf},prune"},
+                {SURG__C_VERSION, "dedup,rewrite{rule=quantization-left-out},prune"},
+                {SURG__C_TYPE, "dedup,rewrite{rule=quantization-left-out},prune"},
                 {SURG__C_TYPE, "inference,prune"},
                 {SURG__C_ATTR, "inference"},
                 {SURG__C_PLACE, "inference"},
