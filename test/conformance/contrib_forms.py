@@ -137,7 +137,7 @@ def DecoderMaskedMultiHeadAttention(m, r):
 
 @form
 def GroupQueryAttention(m, r):
-    b, kv, size = r.choice([1, 2]), r.choice([1, 2]), 8
+    b, kv, size = r.choice([1, 2]), r.choice([1, 2]), r.choice([8, 16])
     heads = kv * r.choice([1, 2, 3])
     past = r.choice([0, 0, 5])
     s = r.choice([1, 3]) if not past or b == 1 else 1
@@ -156,6 +156,16 @@ def GroupQueryAttention(m, r):
     places = maybe(r, numbers(r, [b, s], 0, 15, INT64), 0.3) if rotary else None
     bias = r.choice([None, None, [b, heads, s, total], [1, 1, s, total], [1, heads, s, total]])
     inputs += tables + [places, bias, maybe(r, [heads], 0.2)]
+    if past and kind == FLOAT and size == 16:  # quantized caches
+        bits, each = r.choice([(8, False), (8, True), (4, False), (4, True)])
+        shape = [b, kv, past, size * bits // 8]
+        inputs[3:5] = [numbers(r, shape, *((-128, 127, INT8) if bits == 8 else (0, 255, UINT8))) for _ in range(2)]
+        inputs += [reals(r, [1, kv, 1, size] if each else [1], 0.01, 0.2 if bits == 4 else 0.02) for _ in range(2)]
+        how = "PER_CHANNEL" if each else "PER_TENSOR"
+        m.make("GroupQueryAttention", as_type(kind, inputs), 3, [ints("num_heads", heads), ints("kv_num_heads", kv)] + attrs_of(
+            r, k_quant_type=[how], v_quant_type=[how], kv_cache_bit_width=[bits], do_rotary=[int(rotary)],
+            local_window_size=[window]), kinds=[kind] + [INT8 if bits == 8 else UINT8] * 2)
+        return
     m.make("GroupQueryAttention", as_type(kind, inputs), 3 if past or r.random() < 0.6 else 1,
            [ints("num_heads", heads), ints("kv_num_heads", kv)] + attrs_of(
                r, do_rotary=[int(rotary)], rotary_interleaved=[None, 1] if rotary else [None], scale=[None, 0.4],

@@ -592,9 +592,11 @@ static surg__kstatus rotate(const heads *a, const int64_t *before, double *x, in
   const int64_t *ids = surg__k_has(k, 9) ? k->in[9].data : NULL;
   if (ids && k->in[9].count != (uint64_t)(a->batch * a->q_len))
     return surg__k_invalid(k, "the positions do not fit");
+  /* Of a first prompt only the first position counts, from which others follow. */
+  const bool prompt = ids && ((const int32_t *)k->in[6].data)[0] == a->q_len;
   for (int64_t r = 0; r < a->batch * n_heads * a->q_len; ++r) {
     const int64_t i = r % a->q_len, b = r / a->q_len / n_heads, bh = r / a->q_len;
-    const int64_t at = ids ? ids[b * a->q_len + i] : before[b] + i;
+    const int64_t at = prompt ? ids[0] + i : ids ? ids[b * a->q_len + i] : before[b] + i;
     if (at < 0 || at >= cosines->dims[0]) return surg__k_invalid(k, "a position is out of range");
     double *v = x + (bh * places + (offset ? before[b] : 0) + i) * a->size;
     for (int64_t d = 0; d < half; ++d) {

@@ -11,8 +11,11 @@ typedef struct group {
   surg__built lengths, whole;   /* last index of each sequence; total length */
   surg__built cos, sin, places; /* tables [positions, half]; positions [batch, queries] */
   surg__built before;           /* int64 [batch, 1]: used positions of the past; absent: none */
+  surg__built prompt;           /* bool: this is a first prompt; absent: it is one */
   surg__bdim keys;              /* positions of the present */
   int64_t size, window;         /* window -1: none */
+  int64_t bits;                 /* of the integers that past and present are; 0: they are floats */
+  surg__built k_scale, v_scale; /* [1, 1, 1, 1], or [1, heads, 1, size] */
 } group;
 
 static bool read_sizes(group *g) {
@@ -35,6 +38,31 @@ static bool read_sizes(group *g) {
                       "k and v: expected rank 3 and the size of the heads of q");
 }
 
+/* Reads the scale of a quantized cache: one number, or one for each channel. */
+static bool read_scale(const group *g, const char *name, surg__built *scale) {
+  surg__builder *b = g->h.b;
+  uint64_t count = 0;
+  if (!surg__built_get(b, name, scale) || scale->dtype != SURG_FLOAT ||
+      !surg__built_count(scale, SURG_LIMIT_EMIT_CONSTANT, &count))
+    return surg__b_lacks(b, name, "expected floats of a known number");
+  return !surg__b_bad(b, count != 1 && count != (uint64_t)(g->h.kv_count * g->size),
+                      "scales: expected one, or one for each channel");
+}
+
+/* Reads caches of signed bytes, or of 4 bits, two in an unsigned byte and 8 above. */
+static bool read_quantized(group *g) {
+  surg__builder *b = g->h.b;
+  const int64_t bits = surg_node_int(g->h.n, "kv_cache_bit_width", 0);
+  const int dtype = g->past_k.dtype;
+  g->bits = dtype == SURG_INT8 && bits == 8 ? 8 : dtype == SURG_UINT8 && bits == 4 ? 4 : 0;
+  if (surg__b_bad(b, g->past_k.rank != 4 || g->past_v.rank != 4 || g->past_v.dtype != dtype ||
+                         !g->bits || (g->bits == 4 && g->size % 2),
+                  "past: expected floats of rank 4, or integers of 8 or 4 bits") ||
+      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
+    return false;
+  return read_scale(g, "ks", &g->k_scale) && read_scale(g, "vs", &g->v_scale);
+}
+
 static bool read_past(group *g) {
   surg__builder *b = g->h.b;
   const bool has = surg__b_get(b, "past_k") != NULL;
@@ -43,9 +71,12 @@ static bool read_past(group *g) {
     return false;
   if (surg__b_bad(b, g->lengths.rank < 1 || g->lengths.rank > 2, "lengths: expected rank 1 or 2"))
     return false;
-  if (!has) return true;
-  return surg__built_get(b, "past_k", &g->past_k) && surg__built_get(b, "past_v", &g->past_v) &&
-         !surg__b_bad(b,
+  const bool scaled = surg__b_get(b, "ks") || surg__b_get(b, "vs");
+  if (!has) return !surg__b_bad(b, scaled, "past keys or values are absent");
+  if (!surg__built_get(b, "past_k", &g->past_k) || !surg__built_get(b, "past_v", &g->past_v))
+    return false;
+  if (scaled) return read_quantized(g);
+  return !surg__b_bad(b,
                       g->past_k.rank != 4 || g->past_v.rank != 4 ||
                           !surg__heads_is_float(g->past_k.dtype) ||
                           !surg__heads_is_float(g->past_v.dtype),
@@ -95,7 +126,8 @@ static void find_before(group *g) {
   surg__built used = surg__built_cast(b, surg__built_reshape(b, g->lengths, column, 2), SURG_INT64);
   used = surg__built_number(b, "Add", used, 1);
   used = surg__built_binary(b, "Sub", used, fresh);
-  g->before = surg__built_where(b, surg__built_binary(b, "Equal", whole, fresh), none, used);
+  g->prompt = surg__built_binary(b, "Equal", whole, fresh);
+  g->before = surg__built_where(b, g->prompt, none, used);
   g->before.rank = 2;
   g->before.d[0] = column[0];
   g->before.d[1] = column[1];
@@ -138,6 +170,59 @@ static surg__built joined(const group *g, surg__built past, surg__built x) {
   return y;
 }
 
+/* The integers of a past, as floats. */
+static surg__built codes_of(const group *g, surg__built past) {
+  surg__builder *b = g->h.b;
+  surg__built y = surg__built_cast(b, past, SURG_INT32);
+  if (g->bits == 4)
+    y = surg__built_number(b, "Sub", surg__built_nibbles(b, y, g->size), 8);
+  y = surg__built_cast(b, y, SURG_FLOAT);
+  y.rank = 4;
+  for (uint32_t i = 0; i < 3; i++) y.d[i] = past.d[i];
+  y.d[3] = surg__bdim_fixed(g->size);
+  return y;
+}
+
+/* The cache of these integers. */
+static surg__built cache_of(const group *g, surg__built codes) {
+  surg__builder *b = g->h.b;
+  if (g->bits == 8) return surg__built_cast(b, codes, SURG_INT8);
+  const surg__bdim apart[5] = {codes.d[0], codes.d[1], codes.d[2], surg__bdim_fixed(g->size / 2),
+                               surg__bdim_fixed(2)};
+  surg__built x = surg__built_cast(b, surg__built_number(b, "Add", codes, 8), SURG_INT32);
+  x = surg__built_reshape(b, x, apart, 5);
+  const surg__bdim middle = surg__bdim_fixed(1);
+  const surg__built low = surg__built_slice(b, x, 4, surg__bdim_fixed(0), middle);
+  surg__built high = surg__built_slice(b, x, 4, middle, surg__bdim_fixed(2));
+  high = surg__built_number(b, "Mul", high, 16);
+  x = surg__built_reshape(b, surg__built_binary(b, "Add", low, high), apart, 4);
+  return surg__built_cast(b, x, SURG_UINT8);
+}
+
+/* Keys or values of all positions, of which the cache `name` becomes the present: all are
+ * quantized, new ones too. */
+static surg__built through_cache(const group *g, surg__built past, surg__built x,
+                                 surg__built scale, const char *name) {
+  surg__builder *b = g->h.b;
+  const double most = g->bits == 8 ? 127 : 7;
+  surg__bdim d[4] = {surg__bdim_fixed(1), surg__bdim_fixed(1), surg__bdim_fixed(1),
+                     surg__bdim_fixed(1)};
+  uint64_t count = 1;
+  (void)surg__built_count(&scale, SURG_LIMIT_EMIT_CONSTANT, &count);
+  if (count > 1) d[1] = surg__bdim_fixed(g->h.kv_count);
+  if (count > 1) d[3] = surg__bdim_fixed(g->size);
+  scale = surg__built_reshape(b, scale, d, 4);
+  surg__built fresh = surg__built_unary(b, "Round", surg__built_binary(b, "Div", x, scale));
+  fresh = surg__built_number(b, "Max", fresh, -most - 1);
+  fresh = surg__built_number(b, "Min", fresh, most);
+  memcpy(fresh.d, x.d, sizeof fresh.d);
+  const surg__built all = joined(g, codes_of(g, past), fresh);
+  surg__built_result(b, name, cache_of(g, all));
+  surg__built y = surg__built_binary(b, "Mul", all, scale);
+  memcpy(y.d, all.d, sizeof y.d);
+  return y;
+}
+
 /* The positions of the queries: int64 [batch or 1, queries]. */
 static surg__built query_places(const group *g) {
   surg__builder *b = g->h.b;
@@ -146,11 +231,27 @@ static surg__built query_places(const group *g) {
   return surg__built_binary(b, "Add", i, g->before);
 }
 
+/* The positions that are given. Of a first prompt only the first counts, from which others follow. */
+static surg__built given_places(const group *g) {
+  surg__builder *b = g->h.b;
+  const surg__built given = surg__built_cast(b, g->places, SURG_INT64);
+  const surg__built zero = surg__built_scalar(b, SURG_INT64, 0);
+  surg__built first = surg__built_gather(b, surg__built_gather(b, given, zero, 0), zero, 0);
+  first = surg__built_binary(b, "Add", surg__built_range(b, g->q.d[1], SURG_INT64), first);
+  first = surg__built_unsqueeze(b, first, 0);
+  if (!g->prompt.v) return first;
+  surg__built y = surg__built_where(b, g->prompt, first, given);
+  y.rank = 2;
+  y.d[0] = given.d[0];
+  y.d[1] = g->q.d[1];
+  return y;
+}
+
 static void rotate_both(group *g, surg__built at) {
   surg__builder *b = g->h.b;
   if (!g->cos.v) return;
   const bool pairs = surg_node_int(g->h.n, "rotary_interleaved", 0) != 0;
-  if (g->places.v) at = surg__built_cast(b, g->places, SURG_INT64);
+  if (g->places.v) at = given_places(g);
   surg__built cos = surg__built_gather(b, surg__built_cast(b, g->cos, SURG_FLOAT), at, 0);
   surg__built sin = surg__built_gather(b, surg__built_cast(b, g->sin, SURG_FLOAT), at, 0);
   cos = surg__built_unsqueeze(b, cos, 1);
@@ -199,7 +300,7 @@ static void make_sides(group *g) {
 }
 
 /* y, pk, pv = GroupQueryAttention (q, k, v, past_k, past_v, lengths, whole, cos, sin, places, ab,
- * sink) */
+ * sink, ks, vs) */
 static surg_status group_to_products(surg__builder *b) {
   group g = {.h = {.b = b, .n = surg__b_matched(b)}};
   g.h.count = surg_node_int(g.h.n, "num_heads", 0);
@@ -213,10 +314,15 @@ static surg_status group_to_products(surg__builder *b) {
   find_before(&g);
   const surg__built at = query_places(&g);
   rotate_both(&g, at);
-  g.h.k = joined(&g, g.past_k, g.h.k);
-  g.h.v = joined(&g, g.past_v, g.h.v);
-  g.h.k = surg__heads_present(&g.h, "pk", g.h.k);
-  g.h.v = surg__heads_present(&g.h, "pv", g.h.v);
+  if (g.bits) {
+    g.h.k = through_cache(&g, g.past_k, g.h.k, g.k_scale, "pk");
+    g.h.v = through_cache(&g, g.past_v, g.h.v, g.v_scale, "pv");
+  } else {
+    g.h.k = joined(&g, g.past_k, g.h.k);
+    g.h.v = joined(&g, g.past_v, g.h.v);
+    g.h.k = surg__heads_present(&g.h, "pk", g.h.k);
+    g.h.v = surg__heads_present(&g.h, "pv", g.h.v);
+  }
   if (!surg__b_get(b, "y")) return b->status;
   find_visible(&g, at);
   find_sink(&g);
