@@ -119,8 +119,8 @@ static bool cure_opset(surg__repair *r, surg__repair_counts *now) {
          cure(r, best, now);
 }
 
-/* An operator of the domain may stand in the way: replaces those of each kind in the main graph, and
- * converts the opset then. */
+/* An operator of the domain may stand in the way: replaces those of each kind in the main graph,
+ * and converts the opset then. */
 static bool cure_domain_ops(surg__repair *r, const char *domain, const char *convert,
                             surg__repair_counts *now) {
   const char *tried[8];

@@ -231,7 +231,7 @@ static surg__built query_places(const group *g) {
   return surg__built_binary(b, "Add", i, g->before);
 }
 
-/* The positions that are given. Of a first prompt only the first counts, from which others follow. */
+/* The positions that are given. Of a first prompt only the first counts, others follow from it. */
 static surg__built given_places(const group *g) {
   surg__builder *b = g->h.b;
   const surg__built given = surg__built_cast(b, g->places, SURG_INT64);
