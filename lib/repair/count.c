@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts the objections of a target to a model, by cause, and names the rejected operators. */
+/* Counts the objections of a target to a model, by cause, names the rejected operators, and asks
+ * what inputs and outputs have. */
 #include "repair/repair.h"
 
 #include <stdio.h>
@@ -54,4 +55,23 @@ surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repai
                                surg__buf *ops) {
   *out = (surg__repair_counts){.ops = ops};
   return surg__target_model(t, m, count_one, out);
+}
+
+bool surg__repair_has_defaults(const surg_model *m) {
+  const surg_graph *g = surg_model_graph(m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    if (surg_value_is_initializer(v) && !surg_value_constant(v)) return true;
+  }
+  return false;
+}
+
+bool surg__repair_has_maps(const surg_model *m) {
+  const surg_graph *g = surg_model_graph(m);
+  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+    const surg_type *t = surg_graph_output_type(g, i);
+    if (t && surg_type_get_kind(t) == SURG_TYPE_SEQUENCE) t = surg_type_elem(t);
+    if (t && surg_type_get_kind(t) == SURG_TYPE_MAP) return true;
+  }
+  return false;
 }

@@ -350,6 +350,18 @@ static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   return any;
 }
 
+/* Another form of an operator may be exact where a replacement is not. */
+static bool cure_forms_exactly(surg__repair *r, surg__repair_counts *now) {
+  const surg__consent given = r->given, wanted = r->wanted;
+  const size_t refused = r->refused.n;
+  r->given = (surg__consent){SURG_EXACT, false};
+  const bool any = cure_forms(r, now, false);
+  r->given = given;
+  r->wanted = wanted;
+  r->refused.n = refused;
+  return any;
+}
+
 /* Pipelines that compute a node in an element type the engine supports, between Casts. */
 typedef struct wraps {
   const surg__target *t;
@@ -443,26 +455,6 @@ static bool cure_outputs(surg__repair *r, surg__repair_counts *now) {
   return done;
 }
 
-static bool has_defaults(const surg_model *m) {
-  const surg_graph *g = surg_model_graph(m);
-  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
-    const surg_value *v = surg_graph_input(g, i);
-    if (surg_value_is_initializer(v) && !surg_value_constant(v)) return true;
-  }
-  return false;
-}
-
-/* Whether an output of the model is declared as a sequence of maps. */
-static bool has_maps(const surg_model *m) {
-  const surg_graph *g = surg_model_graph(m);
-  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
-    const surg_type *t = surg_graph_output_type(g, i);
-    if (t && surg_type_get_kind(t) == SURG_TYPE_SEQUENCE) t = surg_type_elem(t);
-    if (t && surg_type_get_kind(t) == SURG_TYPE_MAP) return true;
-  }
-  return false;
-}
-
 /* Cures that change inputs and outputs: Casts are left to the caller, inputs with defaults become
  * constants, unsupported element types are replaced everywhere, after it was tried whether to
  * simplify is enough. */
@@ -486,10 +478,11 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   surg__buf_free(&uncast);
   if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP))
     any |= cure(r, "replace{op=Cast},rewrite{group=tables},fold,prune", now);
-  if (now->all && has_maps(r->m)) any |= cure(r, "unwrap-maps,prune", now);
+  if (now->all && surg__repair_has_maps(r->m)) any |= cure(r, "unwrap-maps,prune", now);
   if (r->t->optional == SURG__NO && now->count[SURG__C_TYPE])
     any |= cure(r, "unwrap-optionals,fold,prune", now) || cure_ahead(r, "present,fold,prune", now);
-  if (now->all && has_defaults(r->m)) any |= cure(r, settle, now) || cure_ahead(r, settle, now);
+  if (now->all && surg__repair_has_defaults(r->m))
+    any |= cure(r, settle, now) || cure_ahead(r, settle, now);
   if (now->all) any |= cure(r, "rewrite{group=simplify},prune", now);
   for (size_t i = 0; i < SURG_COUNT(types) && now->all; i++) any |= cure(r, types[i], now);
   return any;
@@ -614,8 +607,11 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
   if (r->depth && now->all) any |= cure_ops(r, now, false);
   any |= cure_forms(r, now, false);
   if (surg__repair_may_be_for(now->causes, SURG__C_TYPE)) any |= cure_wraps(r, now);
-  if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC]) any |= cure_opset(r, now);
+  const size_t open = now->count[SURG__C_IR] + now->count[SURG__C_DYNAMIC];
+  const bool moved = now->all > open && cure_opset(r, now);
+  any |= moved;
   if (now->count[SURG__C_OPSET]) any |= cure_domains(r, now);
+  if (moved) any |= cure_forms_exactly(r, now);
   if (now->all > now->count[SURG__C_IR] + now->count[SURG__C_OPSET]) any |= cure_ops(r, now, false);
   return any;
 }
