@@ -155,6 +155,7 @@ static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask, bool o
     return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
                                "%s is a sparse tensor, which no operator accepts",
                                surg__judge_name(j, v));
+  if (!d && j->t->absent_arguments == SURG__YES && surg__judge_is_left_out(v)) return true;
   if (!d) {
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_TYPE, v, "the type of %s is not known",
                        surg__judge_name(j, v));

@@ -34,6 +34,10 @@ const surg_value *surg__judge_formal(const surg__judge *j, const char *name, boo
 /* The elements that the engine treats as constant, with the defaults of inputs if the target has
  * `defaults`. NULL: the value is computed at run time. */
 const surg_tensor *surg__judge_elements(const surg__judge *j, const surg_value *v);
+/* Whether v is an input of a function that no call passes. O(nodes) */
+bool surg__judge_is_left_out(const surg_value *v);
+/* Judges what calls of functions leave out: a call, and a node of a function. */
+void surg__judge_arguments(surg__judge *j);
 /* Prefix of the reason where the engine imports a node and computes something else than ONNX
  * does. */
 #define SURG__JUDGE_OTHERWISE "imported, and computed otherwise: "

@@ -501,6 +501,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
     judge_listed(&j, op);
   else
     judge_stranger(&j, domain);
+  if (j.worst != SURG__ILLEGAL) surg__judge_arguments(&j);
   if (op && j.worst != SURG__ILLEGAL) judge_presence(&j, domain);
   if (op && !domain[0] && j.worst != SURG__ILLEGAL) judge_operands(&j);
   if (j.worst != SURG__ILLEGAL) judge_contrib(&j);

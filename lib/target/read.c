@@ -268,6 +268,7 @@ static bool read_flag(surg__reader *r, const char *key, const json_t *j, bool *f
               {"short_files", &t->short_files},
               {"sparse", &t->sparse},
               {"empty_lists", &t->empty_lists},
+              {"absent_arguments", &t->absent_arguments},
               {"spec_bodies", &t->bodies}};
   const struct {
     const char *key;

@@ -185,8 +185,9 @@ struct surg_target {
                       * imports it so; UNSAID: spellings do not matter */
   surg__tri repeats; /* functions that call others and have values may be expanded twice */
   surg__tri outside; /* functions may call functions of domains that the model does not import */
-  surg__tri empty_lists; /* attributes may be lists without elements */
-  surg__tri bodies;      /* operators with a function body in the ONNX standard need no kernel */
+  surg__tri empty_lists;      /* attributes may be lists without elements */
+  surg__tri absent_arguments; /* calls may leave out inputs of functions */
+  surg__tri bodies; /* operators with a function body in the ONNX standard need no kernel */
   surg__tdynamic dynamic;
   bool rest_refused;   /* operators that are not listed are unsupported, not unknown */
   bool unsorted_main;  /* `unsorted` applies to the main graph, not to subgraphs */

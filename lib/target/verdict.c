@@ -215,10 +215,18 @@ static void found_made(void *user, const surg_node *n, const char *code, const c
     judge_code(p, code, surg_node_where(n), text, (about){.node = n, .graph = n->graph});
 }
 
+static bool has_other_opsets(const surg__target *t, const surg_model *m) {
+  for (size_t i = 0; t->inlined && i < m->defects.count; i++)
+    if (strcmp(m->defects.items[i].code, "E133") == 0) return true;
+  return false;
+}
+
 /* Reports what loading would find in nodes that were made or edited since: an attribute that was
- * copied to an operator that has no such attribute, for example. */
+ * copied to an operator that has no such attribute, for example. Also in nodes of functions, which
+ * the engine reads in another opset than the function imports. */
 static surg_status judge_made(passing *p, surg_model *m) {
-  return surg__edited(m) ? surg__model_judge(m, found_made, p) : SURG_OK;
+  const bool other = surg__edited(m) || has_other_opsets(p->t, m);
+  return other ? surg__model_judge(m, found_made, p) : SURG_OK;
 }
 
 /* Reports a value that is an output of the model twice: the loader prints that, but keeps no
@@ -275,12 +283,16 @@ static void found_in_body(void *user, const surg__finding *f) {
   judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph});
 }
 
+static bool has_declaring(const surg_model *m) {
+  const surg_graph *g = surg_model_next_graph(m, NULL);
+  while (g && !declares_more(g)) g = surg_model_next_graph(m, g);
+  return g != NULL;
+}
+
 /* Reports contradictions that follow from the shapes that bodies declare for their inputs: engines
  * use them as they are, inference proves that every iteration has them. */
 static surg_status judge_bodies(passing *p, surg_model *m) {
-  const surg_graph *g = surg_model_next_graph(m, NULL);
-  while (g && !declares_more(g)) g = surg_model_next_graph(m, g);
-  if (!g || p->t->unchecked) return SURG_OK;
+  if (p->t->unchecked || !has_declaring(m)) return SURG_OK;
   m->trust_bodies = true;
   m->inferred_epoch = 0;
   const surg_status s = surg__check_model(m, false, FINDINGS, found_in_body, p);
@@ -296,12 +308,17 @@ static void found_in_call(void *user, const surg__finding *f) {
   judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph});
 }
 
-/* Reports contradictions that follow from the types which all calls of a function have. */
+/* Reports contradictions that follow from the types which all calls of a function have. Those in
+ * bodies are of the types that the bodies declare. */
 static surg_status judge_calls(passing *p, surg_model *m) {
   bool called = false;
   for (size_t i = 0; i < m->functions.count; i++) called = called || m->functions.items[i]->called;
   if (!called || p->t->unchecked) return SURG_OK;
-  const surg_status s = surg__check_calls(m, FINDINGS, found_in_call, p);
+  m->trust_bodies = has_declaring(m);
+  m->inferred_epoch = 0;
+  surg_status s = surg_model_infer(m);
+  if (s == SURG_OK) s = surg__check_calls(m, FINDINGS, found_in_call, p);
+  m->trust_bodies = false;
   m->inferred_epoch = 0;
   return s ? s : surg_model_infer(m);
 }

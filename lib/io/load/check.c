@@ -210,16 +210,26 @@ static bool check_body(surg__loader *L, const surg_node *n, const char *name, si
          surg__load_bad(L, off, "E125", "has %zu outputs instead of %zu", g->n_out, n_out);
 }
 
+/* Checks that all inputs from `first` on, which become inputs of a body, are there. */
+static bool check_states(surg__loader *L, const surg_node *n, uint32_t first) {
+  for (uint32_t i = first; i < n->n_in; i++)
+    if (!n->in[i].value)
+      return surg__load_unclean(L, n->src.field_off, "E115", "input %u of %s is absent", i,
+                                n->op_type);
+  return true;
+}
+
 static bool check_control_flow(surg__loader *L, const surg_node *n) {
   switch (n->op) {
     case SURG_OP_If:
       return check_body(L, n, "then_branch", 0, n->n_out) &&
              check_body(L, n, "else_branch", 0, n->n_out);
     case SURG_OP_Loop:
-      return check_body(L, n, "body", n->n_in, (size_t)n->n_out + 1);
+      return check_states(L, n, 2) && check_body(L, n, "body", n->n_in, (size_t)n->n_out + 1);
     case SURG_OP_Scan:
       /* In version 8, sequence lengths are the first input. */
-      return check_body(L, n, "body", n->schema->since == 8 ? n->n_in - 1u : n->n_in, n->n_out);
+      return check_states(L, n, n->schema->since == 8) &&
+             check_body(L, n, "body", n->schema->since == 8 ? n->n_in - 1u : n->n_in, n->n_out);
     case SURG_OP_SequenceMap:
       return check_body(L, n, "body", n->n_in, n->n_out);
     default:
