@@ -9,8 +9,9 @@
 /* What makes two nodes a pair, from the surest on. */
 typedef enum key_kind { BOTH, DOWN, UP, NAMED, WEIGHTS } key_kind;
 
-/* How much neighbors of a pair must have in common to be one. */
-typedef enum likeness { LIKE_FORM, LIKE_OP } likeness;
+/* How much neighbors of a pair must have in common to be one. LIKE_IDLE: nothing, but nothing reads
+ * their outputs either. */
+typedef enum likeness { LIKE_FORM, LIKE_OP, LIKE_IDLE } likeness;
 
 typedef struct entry {
   uint64_t key;
@@ -103,7 +104,14 @@ static bool permitted(const matcher *m, const surg__dnode *a, const surg__dnode 
   return !claimed(m, 0, a) && !claimed(m, 1, b);
 }
 
+static bool is_idle(const surg__dnode *n) {
+  for (uint32_t i = 0; i < n->n->n_out; i++)
+    if (n->n->out[i] && n->n->out[i]->uses) return false;
+  return true;
+}
+
 static bool alike(const surg__dnode *a, const surg__dnode *b, likeness how) {
+  if (how == LIKE_IDLE) return is_idle(a) && is_idle(b);
   return how == LIKE_FORM ? a->form == b->form : a->op == b->op;
 }
 
@@ -117,17 +125,40 @@ static void propose(const matcher *m, surg__dnode *a, surg__dnode *b, likeness h
 
 /* --- neighbors --- */
 
+/* Whether both are one value. Constants are paired later: those with the same elements or name. */
+static bool twins(const matcher *m, const surg_value *v, const surg_value *w) {
+  const surg__dvalue *x = surg__dvalue_of(&m->d->side[0], v),
+                     *y = surg__dvalue_of(&m->d->side[1], w);
+  if (!x || !y) return false;
+  if (x->t && y->t && x->twin == SURG__NO_TWIN && y->twin == SURG__NO_TWIN)
+    return surg__diff_alike(x, y) || (v->name[0] && strcmp(v->name, w->name) == 0);
+  return x->twin != SURG__NO_TWIN && &m->d->side[1].values.items[x->twin] == y;
+}
+
+/* Whether two inputs are, or may become, a pair: their producers are one or have one operator. */
+static bool fits(const matcher *m, const surg_value *v, const surg_value *w) {
+  const surg__dnode *a = surg__dnode_of(&m->d->side[0], v->producer),
+                    *b = surg__dnode_of(&m->d->side[1], w->producer);
+  if (!a || !b || v->output != w->output) return !a && !b && twins(m, v, w);
+  return is_free(a) && is_free(b) ? a->op == b->op : twins(m, v, w);
+}
+
 /* The inputs of two nodes whose inputs can be swapped are alike only in the other order. */
 static bool crossed(const matcher *m, const surg_node *a, const surg_node *b) {
+  const surg_value *in[2][2];
   const surg__dvalue *v[2][2];
   if (!surg__diff_swappable(a) || !surg__diff_swappable(b)) return false;
   for (int i = 0; i < 2; i++) {
-    v[0][i] = surg__dvalue_of(&m->d->side[0], a->in[i].value);
-    v[1][i] = surg__dvalue_of(&m->d->side[1], b->in[i].value);
+    in[0][i] = a->in[i].value;
+    in[1][i] = b->in[i].value;
+    for (int k = 0; k < 2; k++) v[k][i] = surg__dvalue_of(&m->d->side[k], in[k][i]);
     if (!v[0][i] || !v[1][i]) return false;
   }
-  return v[0][0]->down != v[1][0]->down && v[0][1]->down != v[1][1]->down &&
-         (v[0][0]->down == v[1][1]->down || v[0][1]->down == v[1][0]->down);
+  if (v[0][0]->down != v[1][0]->down && v[0][1]->down != v[1][1]->down &&
+      (v[0][0]->down == v[1][1]->down || v[0][1]->down == v[1][0]->down))
+    return true;
+  return !fits(m, in[0][0], in[1][0]) && !fits(m, in[0][1], in[1][1]) &&
+         (fits(m, in[0][0], in[1][1]) || fits(m, in[0][1], in[1][0]));
 }
 
 static void spread_up(const matcher *m, const surg_node *a, const surg_node *b, likeness how) {
@@ -158,8 +189,8 @@ static void add_consumers(matcher *m, int k, const surg_value *v, likeness how) 
         u->kind == SURG_USE_NODE ? surg__dnode_of(&m->d->side[k], u->user.node) : NULL;
     if (!n || !is_free(n) || n->graph != (uint32_t)(m->g[k] - m->d->side[k].graphs.items)) continue;
     const uint32_t slot = surg__diff_slot(n->n, u->index);
-    add_entry(m, surg__diff_mix(how == LIKE_FORM ? n->form : n->op, slot),
-              (uint32_t)(n - m->d->side[k].nodes.items), k);
+    const uint64_t what = how == LIKE_FORM ? n->form : how == LIKE_OP ? n->op : is_idle(n);
+    add_entry(m, surg__diff_mix(what, slot), (uint32_t)(n - m->d->side[k].nodes.items), k);
   }
 }
 
@@ -214,6 +245,21 @@ static void spread(matcher *m, surg__dpair p, likeness how) {
   spread_up(m, a, b, how);
   for (uint32_t i = 0; i < a->n_out && i < b->n_out; i++)
     if (a->out[i] && b->out[i]) spread_down(m, a->out[i], b->out[i], how);
+}
+
+#define READERS 64 /* most uses of a value whose consumers are paired by their inputs alone */
+
+/* Pairs free consumers of values that are a pair, wherever the values come from. */
+static void spread_inputs(matcher *m, likeness how) {
+  const surg__dside *s = m->d->side;
+  for (uint32_t i = m->g[0]->first; i < m->g[0]->first + m->g[0]->count; i++)
+    for (uint32_t k = 0; is_free(node(m, 0, i)) && k < node(m, 0, i)->n->n_in; k++) {
+      const surg__dvalue *v = surg__dvalue_of(&s[0], node(m, 0, i)->n->in[k].value);
+      const surg_value *w = v && v->twin != SURG__NO_TWIN ? s[1].values.items[v->twin].v : NULL;
+      if (w && surg_value_use_count(v->v, READERS) < READERS &&
+          surg_value_use_count(w, READERS) < READERS)
+        spread_down(m, v->v, w, how);
+    }
 }
 
 /* Pairs what the ends of the graph leave no choice about. */
@@ -397,16 +443,6 @@ static void choose(matcher *m, key_kind kind, bool even) {
 
 /* --- replaced operators --- */
 
-/* Whether both are one value. Constants are paired later: those with the same elements or name. */
-static bool twins(const matcher *m, const surg_value *v, const surg_value *w) {
-  const surg__dvalue *x = surg__dvalue_of(&m->d->side[0], v),
-                     *y = surg__dvalue_of(&m->d->side[1], w);
-  if (!x || !y) return false;
-  if (x->t && y->t && x->twin == SURG__NO_TWIN && y->twin == SURG__NO_TWIN)
-    return surg__diff_alike(x, y) || (v->name[0] && strcmp(v->name, w->name) == 0);
-  return x->twin != SURG__NO_TWIN && &m->d->side[1].values.items[x->twin] == y;
-}
-
 static bool shares_input(const matcher *m, const surg_node *a, const surg_node *b) {
   for (uint32_t i = 0; i < a->n_in; i++)
     for (uint32_t j = 0; j < b->n_in && j < 8; j++)
@@ -485,6 +521,9 @@ static void pair_edited(matcher *m, size_t first) {
   drain_again(m, first, LIKE_OP);
   pair_replaced(m);
   drain_again(m, first, LIKE_OP);
+  spread_inputs(m, LIKE_OP);
+  spread_inputs(m, LIKE_IDLE);
+  drain(m, LIKE_OP);
 }
 
 void surg__diff_match(surg_diff *d, uint32_t a, uint32_t b) {

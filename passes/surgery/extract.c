@@ -43,6 +43,11 @@ static const char *said(const extraction *x, const char *name) {
   return NULL;
 }
 
+/* Whether an input or output may have this type: of a tensor the rank must be known. */
+static bool is_complete(const surg_type *t) {
+  return t && (surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_has_rank(t));
+}
+
 /* The type of a new input or output; NULL after an error message. `option` names the option that
  * lists the value. */
 static const surg_type *type_of(extraction *x, const surg_value *v, const char *option) {
@@ -58,13 +63,13 @@ static const surg_type *type_of(extraction *x, const surg_value *v, const char *
     return NULL;
   }
   t = surg_value_is_output(v) && declared_at_output(v, &t) ? typetext_plain(x->p, t) : NULL;
-  if (!t) t = typetext_plain(x->p, surg_value_type(v));
-  if (!t) t = typetext_plain(x->p, declared_type(v));
-  if (t || surg_model_status(x->m) != SURG_OK) return t;
+  if (!is_complete(t)) t = typetext_plain(x->p, surg_value_type(v));
+  if (!is_complete(t)) t = typetext_plain(x->p, declared_type(v));
+  if (is_complete(t) || surg_model_status(x->m) != SURG_OK) return t;
   snprintf(text, sizeof text,
-           "%s: the type of '%.300s' is unknown and not declared in the model: give it, as in "
+           "%s: the type%s of '%.300s' is unknown and not declared in the model: give it, as in "
            "extract{...,%.300s='float[N,3]'}",
-           option, name, name);
+           option, t ? " is known, but the rank" : "", name, name);
   surg_pass_fail(x->p, surg_value_producer(v, NULL), text);
   return NULL;
 }
