@@ -44,10 +44,12 @@ static bool is_used(surg_model *m, const char *domain) {
 }
 
 bool surg__judge_idle_import(surg_model *m, const surg__defect *d) {
-  if (!d->domain || d->function || same_domain(d->domain, "")) return false;
+  if (!d->domain || same_domain(d->domain, "")) return false;
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
-      if (same_domain(surg_node_domain(n), d->domain)) return false;
+      if ((!d->function || surg_graph_function(g) == d->function) &&
+          same_domain(surg_node_domain(n), d->domain))
+        return false;
   return true;
 }
 

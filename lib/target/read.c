@@ -269,6 +269,7 @@ static bool read_flag(surg__reader *r, const char *key, const json_t *j, bool *f
               {"sparse", &t->sparse},
               {"empty_lists", &t->empty_lists},
               {"absent_arguments", &t->absent_arguments},
+              {"repeated_inputs", &t->repeated_inputs},
               {"spec_bodies", &t->bodies}};
   const struct {
     const char *key;
@@ -281,6 +282,7 @@ static bool read_flag(surg__reader *r, const char *key, const json_t *j, bool *f
                {"last_import", &t->last_import},
                {"lax_attributes", &t->lax_attributes},
                {"inlined", &t->inlined},
+               {"typed_weights", &t->typed_weights},
                {"short_domain", &t->short_domain},
                {"drops_bare", &t->drops_bare},
                {"import_calls", &t->import_calls},

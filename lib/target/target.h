@@ -186,6 +186,8 @@ struct surg_target {
   surg__tri repeats; /* functions that call others and have values may be expanded twice */
   surg__tri outside; /* functions may call functions of domains that the model does not import */
   surg__tri empty_lists;      /* attributes may be lists without elements */
+  surg__tri repeated_inputs;  /* functions may have two inputs of one name */
+  bool typed_weights;         /* below IR version 4 value_info must not contradict a weight */
   surg__tri absent_arguments; /* calls may leave out inputs of functions */
   surg__tri bodies; /* operators with a function body in the ONNX standard need no kernel */
   surg__tdynamic dynamic;

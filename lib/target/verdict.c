@@ -131,8 +131,15 @@ static bool is_one_constant(const surg_model *m, const surg__defect *d) {
   return !a->rank || !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
 }
 
+/* Whether the finding is two inputs of a function of one name. */
+static bool is_repeated_input(const surg__defect *d) {
+  return !strcmp(d->code, "E113") && d->value && d->value->input && d->first && d->first->input &&
+         d->value->graph->kind == SURG_GRAPH_FUNCTION;
+}
+
 /* Whether some engines accept what the defect is about although they reject others of its code. */
 static bool is_excusable(const surg__target *t, const surg_model *m, const surg__defect *d) {
+  if (is_repeated_input(d)) return t->repeated_inputs == SURG__UNSAID;
   if (strcmp(d->code, "E113") == 0) return is_one_constant(m, d);
   /* They use the first value, or ignore the reference. */
   if (strcmp(d->code, "E126") == 0) return d->node && surg_node_attr_count(d->node) > 1;
@@ -152,11 +159,22 @@ static bool is_elsewhere(const surg__target *t, const surg__defect *d) {
  * compare, or the declared type of a constant, which it takes for an initializer. */
 static bool is_ignored(const surg__target *t, const char *code, about of) {
   const surg_node *made = of.value ? surg_value_producer(of.value, NULL) : NULL;
+  const surg_graph *g = of.node ? of.node->graph : NULL;
+  if (strcmp(code, "E118") == 0)
+    return t->lax_attributes && t->inlined && g && g->kind == SURG_GRAPH_FUNCTION;
   if (strcmp(code, "E206") == 0)
     return of.node && !surg_node_domain(of.node)[0] &&
            surg__listed(&t->lax_values, surg_node_op_type(of.node));
   return t->lax_attributes && made && surg__judge_is_constant(made) &&
          made->graph->kind == SURG_GRAPH_MAIN && (!strcmp(code, "E204") || !strcmp(code, "W211"));
+}
+
+/* Whether the finding is a weight that value_info declares otherwise, which is a type of its own
+ * below IR version 4, where weights are inputs. */
+static bool is_weight_declared(const passing *p, const char *code, about of) {
+  const surg_value *v = of.value;
+  if (!p->t->typed_weights || p->m->ir_version >= 4 || !v || v->graph != p->m->graph) return false;
+  return v->initializer && !v->input && (!strcmp(code, "E208") || !strcmp(code, "W211"));
 }
 
 static void judge_code(passing *p, const char *code, const char *where, const char *text,
@@ -168,6 +186,7 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
   if (is_ignored(p->t, code, of)) v = SURG__LEGAL;
+  if (is_weight_declared(p, code, of)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.node && surg__late(p->t, p->m, code, of.node)) v = SURG__UNKNOWN;
   if (severity == SURG_NOTE || surg__target_judges(code) || is_dropped(p->t, of)) return;
   if (v == SURG__LEGAL && severity != SURG_ERROR) return;
@@ -194,6 +213,7 @@ static void judge_loaded(passing *p, surg_model *m) {
     if (!surg_model_finding(m, i, &f) || f.cured || (d->tensor && d->tensor->missing)) continue;
     if (is_superseded(p, d)) continue;
     if (p->t->last_import && surg__judge_idle_import(m, d)) continue;
+    if (is_repeated_input(d) && p->t->repeated_inputs == SURG__YES) continue;
     /* An output without a name is one that nothing defines. */
     const bool lost = !strcmp(d->code, "E129") && d->value && d->value->undefined;
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,

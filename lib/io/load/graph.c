@@ -121,7 +121,9 @@ static bool define_initializer(surg__loader *L, surg_graph *g, const surg__field
 static bool push_input(surg__loader *L, surg_graph *g, const surg__field *f, const char *name,
                        const surg_type *type) {
   surg_value *v = *name ? surg__find_value(g, name) : NULL;
-  if (v && v->input && v->decl.src.body.len && drop_twin(L, g, f, v->decl.src.body, NAME_TWICE))
+  /* Calls of a function pass inputs by their place. */
+  const bool drops = v && v->input && v->decl.src.body.len && g->kind != SURG_GRAPH_FUNCTION;
+  if (drops && drop_twin(L, g, f, v->decl.src.body, NAME_TWICE))
     return L->status == SURG_OK;
   v = *name ? to_define(L, g, f, v, v && (v->producer || v->input) ? NAME_TWICE : NULL, name)
             : nameless(L, g, f, "an input");
