@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of functions that leave out an input (key `absent_arguments`). An engine that puts the nodes
- * of a function in place of the call sees an absent input of these nodes. */
+/* Calls of functions that leave out an input (key `absent_arguments`), and nodes of functions. An
+ * engine that puts the nodes of a function in place of the call sees an absent input of these
+ * nodes. */
+#include <string.h>
+
+#include "base/context.h"
 #include "ir/ir.h"
 #include "target/judge.h"
 
@@ -58,8 +62,72 @@ static void judge_call(surg__judge *j, const surg_function *f) {
   }
 }
 
+/* --- nodes of functions --- */
+
+/* Whether a call of f leaves out an attribute that has no default. */
+static bool is_ever_unset(const surg_function *f, const char *name) {
+  const surg_model *m = surg_graph_model(f->body);
+  for (size_t i = 0; i < f->defaults.count; i++)
+    if (!strcmp(f->defaults.items[i]->name, name)) return false;
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      if (surg_node_function(n) == f && !surg_node_attr(n, name)) return true;
+  return false;
+}
+
+/* Reports a required attribute that is one of the function, and that a call does not set. */
+static void judge_unset(surg__judge *j, const surg_function *f) {
+  for (uint32_t i = 0; j->s && i < j->s->n_attrs; i++) {
+    const surg_attr *a = j->s->attrs[i].required ? surg_node_attr(j->n, j->s->attrs[i].name) : NULL;
+    if (!a || !surg_attr_ref(a) || !is_ever_unset(f, surg_attr_ref(a))) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                       "a call of the function does not set %s, which is required",
+                       surg__q(j->t->ctx, a->name));
+    return;
+  }
+}
+
+static void judge_absent(surg__judge *j) {
+  for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
+    if (surg_node_input(j->n, i)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL,
+                       "input %zu is absent, in a function", i);
+    return;
+  }
+}
+
+/* Reports an input or output of the function that is one of many inputs or outputs of a node: the
+ * engine takes its type from the formal input or output at that place, and there is none. Where the
+ * target states nothing, engines are known that reject it only if the first is no input. */
+static void judge_ends(surg__judge *j, const surg_graph *body) {
+  size_t at;
+  const surg_value *v = NULL, *first = surg_node_input(j->n, 0);
+  const bool open = j->t->function_variadic == SURG__UNSAID;
+  if (open && first && function_of(first, &at)) return;
+  for (size_t i = j->s->n_inputs; i < surg_node_input_count(j->n) && !v; i++)
+    if (surg_node_input(j->n, i) && function_of(surg_node_input(j->n, i), &at))
+      v = surg_node_input(j->n, i);
+  for (size_t i = j->s->n_outputs; i < surg_node_output_count(j->n) && !v; i++)
+    for (size_t k = 0; k < surg_graph_output_count(body); k++)
+      if (surg_graph_output(body, k) == surg_node_output(j->n, i)) v = surg_node_output(j->n, i);
+  if (v)
+    surg__judge_object(j, open ? SURG__UNKNOWN : SURG__ILLEGAL, SURG__C_FUNCTION, v,
+                       "%s of the function is not the first of many inputs or outputs",
+                       surg__judge_name(j, v));
+}
+
+static void judge_inside(surg__judge *j) {
+  const surg_graph *body = surg_node_graph(j->n);
+  const surg_function *f = surg_graph_function(body);
+  if (!f) return;
+  if (j->t->inlined) judge_unset(j, f);
+  if (j->t->function_absent == SURG__NO) judge_absent(j);
+  if (j->t->inlined && j->t->function_variadic != SURG__YES && j->s) judge_ends(j, body);
+}
+
 void surg__judge_arguments(surg__judge *j) {
   const surg_function *f = surg_node_function(j->n);
+  judge_inside(j);
   if (f && j->t->absent_arguments == SURG__NO) judge_call(j, f);
   if (f || !j->s || j->t->absent_arguments != SURG__YES) return;
   for (uint32_t i = 0; i < j->s->n_inputs; i++) {

@@ -34,9 +34,10 @@ static bool is_imported(const surg_model *m, const char *domain) {
 
 /* Whether a node of the main graph or its subgraphs is of the domain. Functions have imports of
  * their own. */
-static bool is_used(surg_model *m, const char *domain) {
+static bool is_used(const surg__target *t, surg_model *m, const char *domain) {
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
-    if (surg_graph_function(g)) continue;
+    const surg_function *f = surg_graph_function(g);
+    if (f && !(t->inlined && f->called)) continue;
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       if (same_domain(surg_node_domain(n), domain)) return true;
   }
@@ -59,7 +60,8 @@ static surg_status supply(const surg__target *t, surg_model *m) {
   if (!m->imports.count) return SURG_OK; /* an engine that accepts this chooses another version */
   for (size_t i = 0; i < t->opsets.count; i++) {
     const surg__tspan *span = &t->opsets.items[i];
-    if (span->high == INT64_MAX || is_imported(m, span->name) || !is_used(m, span->name)) continue;
+    if (span->high == INT64_MAX || is_imported(m, span->name)) continue;
+    if (!is_used(t, m, span->name)) continue;
     const char *domain = surg__intern(m, span->name, strlen(span->name));
     const surg__import import = {.domain = domain, .version = span->high};
     if (!domain || !surg__vec_push(m->ctx, &m->imports, import)) return surg__alloc_status(t->ctx);

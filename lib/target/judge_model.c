@@ -250,7 +250,8 @@ static bool judge_external(walk *w, const surg_graph *g) {
 }
 
 static void judge_order(walk *w, const surg_graph *g) {
-  const bool body = w->t->unsorted_main && g != surg_model_graph(w->m);
+  const bool called = w->t->unsorted_functions && g->kind == SURG_GRAPH_FUNCTION;
+  const bool body = w->t->unsorted_main && g != surg_model_graph(w->m) && !called;
   if (!g->sorted_on_load || (w->t->unsorted == SURG__YES && !body)) return;
   surg__buf_puts(&w->text, "nodes precede nodes that they read");
   tell(w, (surg__objection){

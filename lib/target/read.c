@@ -270,6 +270,8 @@ static bool read_flag(surg__reader *r, const char *key, const json_t *j, bool *f
               {"empty_lists", &t->empty_lists},
               {"absent_arguments", &t->absent_arguments},
               {"repeated_inputs", &t->repeated_inputs},
+              {"function_absent", &t->function_absent},
+              {"function_variadic", &t->function_variadic},
               {"spec_bodies", &t->bodies}};
   const struct {
     const char *key;
@@ -328,11 +330,21 @@ static bool read_rest(surg__reader *r, const char *key, const json_t *j) {
   return surg__read_fail(r, key, "must be \"refused\" or \"unknown\"");
 }
 
+static bool read_unsorted(reader *r, const char *key, const json_t *j) {
+  surg__target *t = r->t;
+  const char *s = json_string_value(j);
+  t->unsorted_functions = s && !strcmp(s, "functions");
+  t->unsorted_main = t->unsorted_functions || (s && !strcmp(s, "main"));
+  if (t->unsorted_main) t->unsorted = SURG__YES;
+  return t->unsorted_main || read_tri(r, j, key, &t->unsorted);
+}
+
 static surg__tlist *list_of(surg__target *t, const char *key) {
   return !strcmp(key, "external_keys")    ? &t->external_keys
          : !strcmp(key, "checked_bodies") ? &t->checked_bodies
          : !strcmp(key, "late")           ? &t->late
          : !strcmp(key, "lax_values")     ? &t->lax_values
+         : !strcmp(key, "kept")           ? &t->kept
          : !strcmp(key, "shapes_outside") ? &t->shapes_outside
          : !strcmp(key, "half")           ? &t->half
                                           : NULL;
@@ -362,11 +374,7 @@ static bool read_key(surg__reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "weight_values")) return read_within(r, j);
   if (!strcmp(key, "constant_outputs")) return read_how(r, j, key, &t->fixed);
   if (!strcmp(key, "empty_inputs")) return read_how(r, j, key, &t->empty);
-  if (!strcmp(key, "unsorted")) {
-    t->unsorted_main = json_is_string(j) && !strcmp(json_string_value(j), "main");
-    if (t->unsorted_main) t->unsorted = SURG__YES;
-    return t->unsorted_main || read_tri(r, j, key, &t->unsorted);
-  }
+  if (!strcmp(key, "unsorted")) return read_unsorted(r, key, j);
   surg__tlist *list = list_of(t, key);
   if (list) return surg__read_list(r, j, key, list);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);

@@ -185,16 +185,19 @@ struct surg_target {
                       * imports it so; UNSAID: spellings do not matter */
   surg__tri repeats; /* functions that call others and have values may be expanded twice */
   surg__tri outside; /* functions may call functions of domains that the model does not import */
-  surg__tri empty_lists;      /* attributes may be lists without elements */
-  surg__tri repeated_inputs;  /* functions may have two inputs of one name */
-  bool typed_weights;         /* below IR version 4 value_info must not contradict a weight */
-  surg__tri absent_arguments; /* calls may leave out inputs of functions */
+  surg__tri empty_lists;       /* attributes may be lists without elements */
+  surg__tri function_absent;   /* nodes of functions may have absent inputs */
+  surg__tri function_variadic; /* inputs and outputs of functions may be any of many of a node */
+  surg__tri repeated_inputs;   /* functions may have two inputs of one name */
+  bool typed_weights;          /* below IR version 4 value_info must not contradict a weight */
+  surg__tri absent_arguments;  /* calls may leave out inputs of functions */
   surg__tri bodies; /* operators with a function body in the ONNX standard need no kernel */
   surg__tdynamic dynamic;
-  bool rest_refused;   /* operators that are not listed are unsupported, not unknown */
-  bool unsorted_main;  /* `unsorted` applies to the main graph, not to subgraphs */
-  bool names_only;     /* empty rows are names from a list: what forms the engine accepts is not
-                        * stated */
+  bool rest_refused;       /* operators that are not listed are unsupported, not unknown */
+  bool unsorted_main;      /* `unsorted` applies to the main graph, not to subgraphs */
+  bool unsorted_functions; /* ... and to functions */
+  bool names_only;         /* empty rows are names from a list: what forms the engine accepts is not
+                            * stated */
   const char *says;    /* a limit in words on the whole list: no model is proven to be supported;
                         * NULL: none */
   bool closed;         /* operators of other domains must be registered by the user */
@@ -209,6 +212,7 @@ struct surg_target {
   surg__tri short_files;      /* accepts models with a weight beyond the end of its data file */
   bool shapes_inside;         /* constants that shape inference reads must be in the model */
   surg__tlist late;           /* operators whose matrix sizes or axes are compared as they run */
+  surg__tlist kept;           /* deprecated operators that the engine has all the same */
   surg__tlist lax_values;     /* operators whose attributes may have any value of their kind */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */
   surg__tlist checked_bodies; /* findings that are accepted, except in subgraphs */

@@ -155,16 +155,20 @@ static bool is_elsewhere(const surg__target *t, const surg__defect *d) {
          strstr(d->text, "has external data");
 }
 
-/* Whether the engine does not read what the finding is about: an attribute value that it does not
- * compare, or the declared type of a constant, which it takes for an initializer. */
+static bool is_of(const surg__tlist *operators, const surg_node *n) {
+  return n && !surg_node_domain(n)[0] && surg__listed(operators, surg_node_op_type(n));
+}
+
+/* Whether the engine does not read what the finding is about: that an operator is deprecated, an
+ * attribute value that it does not compare, an attribute that is there twice in a function, or the
+ * declared type of a constant, which it takes for an initializer. */
 static bool is_ignored(const surg__target *t, const char *code, about of) {
   const surg_node *made = of.value ? surg_value_producer(of.value, NULL) : NULL;
   const surg_graph *g = of.node ? of.node->graph : NULL;
   if (strcmp(code, "E118") == 0)
     return t->lax_attributes && t->inlined && g && g->kind == SURG_GRAPH_FUNCTION;
-  if (strcmp(code, "E206") == 0)
-    return of.node && !surg_node_domain(of.node)[0] &&
-           surg__listed(&t->lax_values, surg_node_op_type(of.node));
+  if (strcmp(code, "E102") == 0) return is_of(&t->kept, of.node);
+  if (strcmp(code, "E206") == 0) return is_of(&t->lax_values, of.node);
   return t->lax_attributes && made && surg__judge_is_constant(made) &&
          made->graph->kind == SURG_GRAPH_MAIN && (!strcmp(code, "E204") || !strcmp(code, "W211"));
 }
