@@ -158,6 +158,83 @@ static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, trac
   }
 }
 
+static surg__tri is_open(const surg__judge *j, const surg_value *v, size_t axis, trace *x);
+
+/* Of some axes: YES if one is open, NO if the importer knows all. */
+static surg__tri any_open(const surg__judge *j, const surg_value *v, size_t from, size_t end,
+                          trace *x) {
+  surg__tri all = SURG__NO;
+  for (size_t i = from; i < end; i++) {
+    const surg__tri one = is_open(j, v, i, x);
+    if (one == SURG__YES) return one;
+    if (one == SURG__UNSAID) all = one;
+  }
+  return all;
+}
+
+/* An element-wise node: what all operands say that have more than one element there. */
+static surg__tri open_by_all(const surg__judge *j, const surg_node *n, size_t back, trace *x) {
+  surg__tri all = SURG__UNSAID;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    const surg_type *t = shape_of(v);
+    if (!v) continue;
+    if (!t) return SURG__UNSAID;
+    if (surg_type_rank(t) < back) continue;
+    const size_t at = surg_type_rank(t) - back;
+    if (surg_type_dim(t, at)->value == 1) continue;
+    const surg__tri one = is_open(j, v, at, x);
+    if (one == SURG__UNSAID || (all != SURG__UNSAID && one != all)) return SURG__UNSAID;
+    all = one;
+  }
+  return all;
+}
+
+static surg__tri open_by_flatten(const surg__judge *j, const surg_node *n, size_t axis, trace *x) {
+  const surg_value *v = surg_node_input(n, 0);
+  const surg_type *t = shape_of(v);
+  const int64_t at = surg_node_int(n, "axis", 1);
+  if (!t || at < 0 || (uint64_t)at > surg_type_rank(t)) return SURG__UNSAID;
+  return axis ? any_open(j, v, (size_t)at, surg_type_rank(t), x) : any_open(j, v, 0, (size_t)at, x);
+}
+
+static surg__tri open_by_transpose(const surg__judge *j, const surg_node *n, size_t rank,
+                                   size_t axis, trace *x) {
+  size_t count;
+  const int64_t *perm = surg_node_ints(n, "perm", &count);
+  if (perm && (count != rank || perm[axis] < 0 || (size_t)perm[axis] >= rank)) return SURG__UNSAID;
+  return is_open(j, surg_node_input(n, 0), perm ? (size_t)perm[axis] : rank - 1 - axis, x);
+}
+
+/* Whether a size follows from an open size of an input of the model (YES), which the importer
+ * takes for 0, or from the model alone (NO). Constants and inputs say it, and nodes that keep the
+ * sizes of their inputs. */
+static surg__tri is_open(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
+  const surg_type *t = shape_of(v);
+  const size_t rank = t ? surg_type_rank(t) : 0;
+  if (axis >= rank || !x->left) return SURG__UNSAID;
+  x->left--;
+  if (surg__judge_elements(j, v)) return SURG__NO;
+  const surg_node *n = surg_value_producer(v, NULL);
+  const surg_dim *d = surg_type_dim(t, axis);
+  if (!n) {
+    if (!surg_value_is_input(v)) return SURG__UNSAID;
+    return d->value >= 0 ? SURG__NO : d->param ? SURG__YES : SURG__UNSAID;
+  }
+  const surg_schema *s = surg_node_schema(n);
+  if (!s) return SURG__UNSAID;
+  switch (surg_node_op(n)) {
+    case SURG_OP_Flatten: return open_by_flatten(j, n, axis, x);
+    case SURG_OP_Transpose: return open_by_transpose(j, n, rank, axis, x);
+    case SURG_OP_Softmax:
+    case SURG_OP_LayerNormalization:
+    case SURG_OP_BatchNormalization:
+    case SURG_OP_InstanceNormalization: return is_open(j, surg_node_input(n, 0), axis, x);
+    default:
+      return s->flags & SURG__OP_ELEMENTWISE ? open_by_all(j, n, rank - axis, x) : SURG__UNSAID;
+  }
+}
+
 /* The axis of operand i that a product sums over; false: its rank is not known. */
 static bool summed_axis(const surg_node *n, const surg_type *t, size_t i, size_t *axis) {
   const size_t rank = t ? surg_type_rank(t) : 0;
@@ -177,25 +254,65 @@ static void object_to_depth(surg__judge *j) {
       TRACED_MOST);
 }
 
-/* Checks that the axes that a product sums over have fixed sizes, and that the engine knows either
- * both or neither: the last of the first operand, the last but one of the second; of a Conv the
+/* The size of v along an axis is not fixed, and that of the other operand, if there is one, is as
+ * `other` says: the importer accepts that if it knows neither. */
+static void judge_open(surg__judge *j, const surg_value *v, surg__tri open, surg__tri other) {
+  if (open == SURG__YES && other == SURG__YES) return;
+  const bool certain = open == SURG__YES && other == SURG__NO;
+  surg__judge_object(j, certain ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, v,
+                     certain ? "the size of %s along the axis that is summed over must be fixed"
+                             : "the size of %s along the axis that is summed over is not known",
+                     surg__judge_name(j, v));
+}
+
+/* Checks the axes that LayerNormalization normalizes: their sizes must be known to the importer. */
+static void judge_normalized(surg__judge *j) {
+  const surg_value *v = surg_node_input(j->n, 0);
+  const surg_type *t = shape_of(v);
+  const int64_t rank = t ? (int64_t)surg_type_rank(t) : 0;
+  int64_t axis = surg_node_int(j->n, "axis", -1);
+  trace x = {TRACED_MOST, true};
+  if (axis < 0) axis += rank;
+  if (!v) return;
+  if (!t || axis < 0) judge_open(j, v, SURG__UNSAID, SURG__NO);
+  for (int64_t i = axis; t && i >= 0 && i < rank; i++) {
+    if (surg_type_dim(t, (size_t)i)->value < 0) {
+      judge_open(j, v, is_open(j, v, (size_t)i, &x), SURG__NO);
+      return;
+    }
+    if (!is_lost(j, v, (size_t)i, &x)) continue;
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_DYNAMIC, v,
+                       "the importer may not know the size of %s along the axes that are "
+                       "normalized: a Reshape has 0 or -1 there",
+                       surg__judge_name(j, v));
+    return;
+  }
+}
+
+/* Checks that the importer knows the sizes of the axes that a product sums over of both operands,
+ * or of neither: the last of the first operand, the last but one of the second; of a Conv the
  * channels of the picture. */
 static void judge_inner(surg__judge *j) {
   const surg_value *lost = NULL;
   size_t losses = 0, operands = 2, axis;
   trace x = {TRACED_MOST, true};
   const int op = surg_node_op(j->n);
+  if (j->f->inner && op == SURG_OP_LayerNormalization) {
+    judge_normalized(j);
+    return;
+  }
   if (op == SURG_OP_Conv || op == SURG_OP_ConvTranspose) operands = 1;
   const bool tracks = only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n))));
   for (size_t i = 0; j->f->inner && i < operands && i < surg_node_input_count(j->n); i++) {
-    const surg_value *v = surg_node_input(j->n, i);
+    const surg_value *v = surg_node_input(j->n, i), *w = surg_node_input(j->n, 1 - i);
     const surg_type *t = shape_of(v);
     const bool ranked = summed_axis(j->n, t, i, &axis);
     if (!v) continue;
     if (!ranked || surg_type_dim(t, axis)->value < 0) {
-      surg__judge_object(j, SURG__UNKNOWN, SURG__C_DYNAMIC, v,
-                         "the size of %s along the axis that is summed over is not known",
-                         surg__judge_name(j, v));
+      const surg__tri open = ranked ? is_open(j, v, axis, &x) : SURG__UNSAID;
+      const bool both = operands == 2 && summed_axis(j->n, shape_of(w), 1 - i, &axis);
+      const surg__tri other = both ? is_open(j, w, axis, &x) : SURG__UNSAID;
+      judge_open(j, v, open, operands == 1 ? SURG__NO : other);
       return;
     }
     if (tracks || !is_lost(j, v, axis, &x)) continue;

@@ -89,8 +89,9 @@ static bool is_newest(const surg__target *t, const surg_model *m) {
 typedef struct about {
   const surg_node *node;
   const surg_graph *graph;
-  bool excusable; /* unknown, where it would be rejected */
-  bool doubtful;  /* unknown, where it would be accepted */
+  bool excusable;          /* unknown, where it would be rejected */
+  bool doubtful;           /* unknown, where it would be accepted */
+  bool accepted;           /* whatever the target states of its code */
   const surg_value *value; /* that is declared otherwise */
 } about;
 
@@ -181,10 +182,30 @@ static bool is_weight_declared(const passing *p, const char *code, about of) {
   return v->initializer && !v->input && (!strcmp(code, "E208") || !strcmp(code, "W211"));
 }
 
+static bool has_name(const surg_node *n) {
+  return n && surg_node_name(n) && surg_node_name(n)[0];
+}
+
+/* Whether the target accepts the defect although it states nothing of its code, or rejects others:
+ * an undefined output of the model; a value that is defined twice, if one of the nodes has a name;
+ * an attribute without a type. */
+static bool is_among(const surg__target *t, const surg__defect *d) {
+  for (size_t i = 0; i < t->some.n; i++) {
+    const char *code = t->some.items[i], *how = strchr(code, '/');
+    const surg_node *first = d->first ? surg_value_producer(d->first, NULL) : NULL;
+    if (!how || strncmp(code, d->code, (size_t)(how - code)) != 0) continue;
+    if (!strcmp(how, "/output")) return !d->node;
+    if (!strcmp(how, "/named")) return has_name(d->node) || has_name(first);
+    if (!strcmp(how, "/untyped")) return !strcmp(d->text, "has no type");
+  }
+  return false;
+}
+
 static void judge_code(passing *p, const char *code, const char *where, const char *text,
                        about of) {
   const surg_severity severity = surg__check_severity(code);
   surg__verdict v = surg__target_finding(p->t, code);
+  if (of.accepted) v = SURG__LEGAL;
   if (v == SURG__LEGAL && (of.doubtful || is_open(p, code))) v = SURG__UNKNOWN;
   if (v == SURG__LEGAL && surg__judge_rejects_inside(p->t, code, of.graph)) v = SURG__ILLEGAL;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
@@ -221,7 +242,8 @@ static void judge_loaded(passing *p, surg_model *m) {
     /* An output without a name is one that nothing defines. */
     const bool lost = !strcmp(d->code, "E129") && d->value && d->value->undefined;
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,
-               (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d), NULL});
+               (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d),
+                       is_among(p->t, d), NULL});
   }
 }
 
@@ -266,8 +288,7 @@ static void judge_repeated(passing *p, const surg_graph *g) {
     surg__buf_init(&where, p->t->ctx);
     surg__buf_printf(&where, "graph.output %s", surg__q(p->t->ctx, surg_value_name(v)));
     surg__buf_putc(&where, 0);
-    judge_code(p, "W201", where.failed ? NULL : where.p, "is an output twice",
-               (about){0});
+    judge_code(p, "W201", where.failed ? NULL : where.p, "is an output twice", (about){0});
     surg__buf_free(&where);
     return;
   }
