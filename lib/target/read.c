@@ -330,7 +330,7 @@ static bool read_rest(surg__reader *r, const char *key, const json_t *j) {
   return surg__read_fail(r, key, "must be \"refused\" or \"unknown\"");
 }
 
-static bool read_unsorted(reader *r, const char *key, const json_t *j) {
+static bool read_unsorted(surg__reader *r, const char *key, const json_t *j) {
   surg__target *t = r->t;
   const char *s = json_string_value(j);
   t->unsorted_functions = s && !strcmp(s, "functions");
