@@ -25,7 +25,11 @@ static const char help[] =
     "  --set NAME=DATA    set a weight of the template: mean='{0.5, 0.5, 0.5}'\n"
     "                     (repeatable)\n"
     "  --keep-outputs     VALUE remains an output\n"
-    "  --templates DIR    folder of templates (default: $ONNXSURG_TEMPLATES)\n"
+    "  --external-data NAME\n"
+    "                     write large weights to file NAME in the folder of OUT\n"
+    "  --no-fsync         do not wait until the disk has the data\n"
+    "  --templates DIR    folder of templates (default: $ONNXSURG_TEMPLATES, else the\n"
+    "                     installed ones)\n"
     "  --list             list the templates of the folder, with their descriptions\n";
 
 #define SUFFIXES 1000u /* most names that are tried for one value */
@@ -37,23 +41,29 @@ enum {
   OPT_SET,
   OPT_KEEP_OUTPUTS,
   OPT_TEMPLATES,
-  OPT_LIST
+  OPT_LIST,
+  OPT_EXTERNAL_DATA,
+  OPT_NO_FSYNC
 };
 
-static const struct option options[] = {{"before", required_argument, NULL, OPT_BEFORE},
-                                        {"after", required_argument, NULL, OPT_AFTER},
-                                        {"use", required_argument, NULL, OPT_USE},
-                                        {"set", required_argument, NULL, OPT_SET},
-                                        {"keep-outputs", no_argument, NULL, OPT_KEEP_OUTPUTS},
-                                        {"templates", required_argument, NULL, OPT_TEMPLATES},
-                                        {"list", no_argument, NULL, OPT_LIST},
-                                        CLI_COMMON_OPTIONS,
-                                        {0}};
+static const struct option options[] = {
+    {"before", required_argument, NULL, OPT_BEFORE},
+    {"after", required_argument, NULL, OPT_AFTER},
+    {"use", required_argument, NULL, OPT_USE},
+    {"set", required_argument, NULL, OPT_SET},
+    {"keep-outputs", no_argument, NULL, OPT_KEEP_OUTPUTS},
+    {"templates", required_argument, NULL, OPT_TEMPLATES},
+    {"list", no_argument, NULL, OPT_LIST},
+    {"external-data", required_argument, NULL, OPT_EXTERNAL_DATA},
+    {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
+    CLI_COMMON_OPTIONS,
+    {0}};
 
 typedef struct attaching {
   cli_common common;
   const char *before, *after, *use, *folder;
   bool keep_outputs, list;
+  surg_save_options save;
   cli_words set;
   cli_words names;   /* templates of the folder, heap, in order */
   surg_model *m, *t; /* the model and the template */
@@ -75,6 +85,11 @@ static int take(void *user, int o, char *arg) {
       return strchr(arg, '=') ? cli_words_take(&a->set, arg) : cli_usage("--set expects NAME=DATA");
     case OPT_KEEP_OUTPUTS:
       a->keep_outputs = true;
+      return EXIT_DONE;
+    case OPT_EXTERNAL_DATA:
+      return cli_take_external(&a->save, arg);
+    case OPT_NO_FSYNC:
+      a->save.no_fsync = true;
       return EXIT_DONE;
     case OPT_LIST:
       a->list = true;
@@ -370,7 +385,6 @@ static int check_place(const attaching *a) {
 }
 
 static int run(attaching *a, surg_context *ctx, char **args) {
-  const surg_save_options save = {.size = sizeof save};
   surg_status s = SURG_OK;
   int code = load_template(a, ctx, args[0]);
   if (code == EXIT_DONE) code = cli_exit_code(cli_load(ctx, &a->common, args[1], &a->m));
@@ -379,7 +393,7 @@ static int run(attaching *a, surg_context *ctx, char **args) {
   if (code == EXIT_DONE) code = join(a);
   if (code == EXIT_DONE) {
     s = surg_model_verify(a->m);
-    if (s == SURG_OK) s = surg_model_save(a->m, args[2], &save);
+    if (s == SURG_OK) s = surg_model_save(a->m, args[2], &a->save);
     code = cli_exit_code(s);
   }
   surg_model_free(a->m);
@@ -394,11 +408,12 @@ static void free_words(attaching *a) {
 }
 
 int cmd_attach(int argc, char **argv) {
-  attaching a = {0};
+  attaching a = {.save = {.size = sizeof a.save}};
   int code;
   const cli_command command = {options, NULL, help, take, &a, &a.common};
   if (cli_options(argc, argv, &command, &code)) {
     if (!a.folder) a.folder = getenv("ONNXSURG_TEMPLATES");
+    if (!a.folder && surg__os_exists(CLI_TEMPLATES)) a.folder = CLI_TEMPLATES;
     if (a.list) {
       code = argc == optind ? list_templates(&a) : cli_usage("--list expects no model");
       free_words(&a);

@@ -8,7 +8,7 @@
 #include "pass_form.h"
 
 static const char help[] =
-    "usage: onnxsurg edit [--dry-run] [--allow CLASS] SCRIPT IN OUT\n"
+    "usage: onnxsurg edit [OPTION]... SCRIPT IN OUT\n"
     "Runs the steps of a text file on a model and writes the result, if all of them\n"
     "succeed. A step is a line: a pass with its options as on the command line\n"
     "(`insert --after x --text 'y = Div (x, 255.0)'`), or a pipeline (`simplify`,\n"
@@ -17,6 +17,9 @@ static const char help[] =
     "\n"
     "  --dry-run      write nothing; print what would change, without weights\n"
     "  --allow CLASS  permit rewrites up to this class in all steps (doc/rules.md)\n"
+    "  --external-data NAME\n"
+    "                 write large weights to file NAME in the folder of OUT\n"
+    "  --no-fsync     do not wait until the disk has the data\n"
     "exit codes: 0 done, 1 a step failed, 2 usage error, 3 file error, 4 limit\n";
 
 #define SCRIPT_BYTES (4u << 20) /* largest script */
@@ -24,7 +27,7 @@ static const char help[] =
 #define STEP_WORDS 1000u        /* most words of a step */
 #define DIFF_ELEMENTS 8u        /* of a tensor that --dry-run prints */
 
-enum { OPT_DRY_RUN = OPT_OWN, OPT_ALLOW };
+enum { OPT_DRY_RUN = OPT_OWN, OPT_ALLOW, OPT_EXTERNAL_DATA, OPT_NO_FSYNC };
 
 typedef struct step {
   size_t line;
@@ -36,6 +39,7 @@ typedef struct editing {
   cli_common common;
   bool dry_run;
   surg_run_options run;
+  surg_save_options save;
   const char *script;
   surg_context *ctx;
   step *steps;
@@ -46,6 +50,8 @@ typedef struct editing {
 static int take(void *user, int o, char *arg) {
   editing *e = user;
   if (o == OPT_DRY_RUN) e->dry_run = true;
+  if (o == OPT_NO_FSYNC) e->save.no_fsync = true;
+  if (o == OPT_EXTERNAL_DATA) return cli_take_external(&e->save, arg);
   return o == OPT_ALLOW ? cli_take_allow(&e->run, arg) : EXIT_DONE;
 }
 
@@ -243,8 +249,7 @@ static int edit(editing *e, const char *in, const char *out) {
     code = cli_exit_code(preview(m, &after));
     if (code == EXIT_DONE && !line_diff_print(before, after)) code = cli_no_memory();
   } else if (code == EXIT_DONE) {
-    const surg_save_options save = {.size = sizeof save};
-    code = cli_exit_code(surg_model_save(m, out, &save));
+    code = cli_exit_code(surg_model_save(m, out, &e->save));
   }
   if (code == EXIT_DONE && e->worst > SURG_EXACT && !e->common.quiet) {
     cli_put(stderr, in);
@@ -257,11 +262,14 @@ static int edit(editing *e, const char *in, const char *out) {
 }
 
 int cmd_edit(int argc, char **argv) {
-  static const struct option options[] = {{"dry-run", no_argument, NULL, OPT_DRY_RUN},
-                                          {"allow", required_argument, NULL, OPT_ALLOW},
-                                          CLI_COMMON_OPTIONS,
-                                          {0}};
-  editing e = {.run = {.size = sizeof e.run}};
+  static const struct option options[] = {
+      {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+      {"allow", required_argument, NULL, OPT_ALLOW},
+      {"external-data", required_argument, NULL, OPT_EXTERNAL_DATA},
+      {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
+      CLI_COMMON_OPTIONS,
+      {0}};
+  editing e = {.run = {.size = sizeof e.run}, .save = {.size = sizeof e.save}};
   int code;
   const cli_command command = {options, NULL, help, take, &e, &e.common};
   if (!cli_options(argc, argv, &command, &code)) return code;

@@ -27,10 +27,18 @@ static const char help[] =
     "                          fix the shape of an input of the result; ? leaves a\n"
     "                          dimension as it is\n"
     "  --external-data NAME    write large weights to file NAME in the folder of OUT\n"
+    "  --no-fsync              do not wait until the disk has the data\n"
     "  -o, --output OUT        the output file\n"
     "  --json                  print connections, inputs and outputs as JSON\n";
 
-enum { OPT_CONNECT = OPT_OWN, OPT_PREFIX, OPT_KEEP_OUTPUTS, OPT_EXTERNAL_DATA, OPT_SIDE };
+enum {
+  OPT_CONNECT = OPT_OWN,
+  OPT_PREFIX,
+  OPT_KEEP_OUTPUTS,
+  OPT_EXTERNAL_DATA,
+  OPT_SIDE,
+  OPT_NO_FSYNC
+};
 
 static const struct option options[] = {
     {"connect", required_argument, NULL, OPT_CONNECT},
@@ -38,6 +46,7 @@ static const struct option options[] = {
     {"keep-outputs", no_argument, NULL, OPT_KEEP_OUTPUTS},
     {"side-by-side", no_argument, NULL, OPT_SIDE},
     {"external-data", required_argument, NULL, OPT_EXTERNAL_DATA},
+    {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
     {"output", required_argument, NULL, 'o'},
     CLI_SIZE_OPTIONS,
     CLI_COMMON_OPTIONS,
@@ -68,6 +77,9 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_SIDE:
       j->side = true;
+      return EXIT_DONE;
+    case OPT_NO_FSYNC:
+      j->save.no_fsync = true;
       return EXIT_DONE;
     case OPT_EXTERNAL_DATA:
       return cli_take_external(&j->save, arg);
@@ -277,8 +289,7 @@ static int run(merging *j, surg_context *ctx, char **args, size_t n) {
     if (s == SURG_OK) s = surg_model_save(a, j->out, &j->save);
     code = cli_exit_code(s);
   }
-  if (s != SURG_OK && !surg_context_error(ctx))
-    cli_error(NULL, "%s", surg_status_name(s));
+  if (s != SURG_OK && !surg_context_error(ctx)) cli_error(NULL, "%s", surg_status_name(s));
   if (code == EXIT_DONE && j->common.json) report(j, a, args, n);
   surg_model_free(a);
   surg_manifest_free(parts);

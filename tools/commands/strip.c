@@ -12,6 +12,7 @@ static const char strip_help[] =
     "can be inspected, checked and edited; `onnxsurg restore` makes it run again.\n"
     "\n"
     "  --threshold N       keep tensors below N bytes (256)\n"
+    "  --no-fsync          do not wait until the disk has the data\n"
     "  --summary, --quiet  always or never print what was replaced (default: on a\n"
     "                      terminal)\n"
     "  --json              print it as JSON\n";
@@ -26,11 +27,12 @@ static const char restore_help[] =
     "  --seed N            for --draw (0)\n"
     "  --external-data NAME\n"
     "                      write large weights to file NAME in the folder of OUT\n"
+    "  --no-fsync          do not wait until the disk has the data\n"
     "  --summary, --quiet  always or never print what was restored (default: on a\n"
     "                      terminal)\n"
     "  --json              print it as JSON\n";
 
-enum { OPT_THRESHOLD = OPT_OWN, OPT_FROM, OPT_DRAW, OPT_SEED, OPT_EXTERNAL_DATA };
+enum { OPT_THRESHOLD = OPT_OWN, OPT_FROM, OPT_DRAW, OPT_SEED, OPT_EXTERNAL_DATA, OPT_NO_FSYNC };
 
 typedef struct stripping {
   cli_common common;
@@ -55,6 +57,9 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_SEED:
       return cli_number(arg, &j->how.seed) ? EXIT_DONE : cli_usage("--seed expects a number");
+    case OPT_NO_FSYNC:
+      j->save.no_fsync = true;
+      return EXIT_DONE;
     default: /* OPT_EXTERNAL_DATA */
       return cli_take_external(&j->save, arg);
   }
@@ -104,22 +109,22 @@ static int start(int argc, char **argv, stripping *j, const struct option *optio
   if (argc - optind != 2) return cli_usage("%s expects IN and OUT", argv[0]);
   if (j->restore && !j->from && !j->how.draw)
     return cli_usage("restore expects --from MODEL, --draw, or both");
-  if (j->common.json && strcmp(args[1], "-") == 0)
-    return cli_stdout_twice("--json");
+  if (j->common.json && strcmp(args[1], "-") == 0) return cli_stdout_twice("--json");
   code = cli_check_folder(args[1]);
   if (code != EXIT_DONE) return code;
   surg_context *ctx = cli_context(&j->common);
   if (!ctx) return EXIT_LIMIT;
   const surg_status s = run(j, ctx, args);
-  if (s != SURG_OK && !surg_context_error(ctx))
-    cli_error(NULL, "%s", surg_status_name(s));
+  if (s != SURG_OK && !surg_context_error(ctx)) cli_error(NULL, "%s", surg_status_name(s));
   surg_context_free(ctx);
   return cli_flush(cli_exit_code(s));
 }
 
 int cmd_strip(int argc, char **argv) {
-  static const struct option options[] = {
-      {"threshold", required_argument, NULL, OPT_THRESHOLD}, CLI_COMMON_OPTIONS, {0}};
+  static const struct option options[] = {{"threshold", required_argument, NULL, OPT_THRESHOLD},
+                                          {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
+                                          CLI_COMMON_OPTIONS,
+                                          {0}};
   stripping j = {.restore = false};
   return start(argc, argv, &j, options, strip_help);
 }
@@ -130,6 +135,7 @@ int cmd_restore(int argc, char **argv) {
       {"draw", no_argument, NULL, OPT_DRAW},
       {"seed", required_argument, NULL, OPT_SEED},
       {"external-data", required_argument, NULL, OPT_EXTERNAL_DATA},
+      {"no-fsync", no_argument, NULL, OPT_NO_FSYNC},
       CLI_COMMON_OPTIONS,
       {0}};
   stripping j = {.restore = true};
