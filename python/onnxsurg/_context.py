@@ -211,6 +211,7 @@ class Context:
         return pointer
 
     def disowns(self) -> None:
+        """Counts an object no more: somebody else frees it."""
         with self._lock:
             self._living -= 1
 
