@@ -108,6 +108,14 @@ static surg_status add_outputs(surg_model *m) {
   return s;
 }
 
+/* SURG_EUNSUPPORTED: the pipeline fails for another reason than memory or the user's wish. */
+static surg_status rewrite(surg_model **m, const char *pipeline) {
+  const surg_status s = surg_model_run(m, pipeline);
+  return s == SURG_OK || s == SURG_ENOMEM || s == SURG_ELIMIT || s == SURG_ECANCELLED
+             ? s
+             : SURG_EUNSUPPORTED;
+}
+
 static bool remains(const surg_graph *g, const surg_node *n) {
   for (const surg_node *x = surg_graph_first_node(g); x; x = surg_node_next(x))
     if (strcmp(surg_node_op_type(x), surg_node_op_type(n)) == 0 &&
@@ -129,7 +137,7 @@ static surg_status build(surg__lowered *l, surg_node *n, const surg__machine *m,
     s = surg__isolate_build(n, m, needs, to, &made);
     if (s == SURG_OK) s = add_outputs(made);
     if (s == SURG_OK) s = surg_model_infer(made);
-    if (s == SURG_OK && surg_model_run(&made, ways[k]) != SURG_OK) s = SURG_EUNSUPPORTED;
+    if (s == SURG_OK) s = rewrite(&made, ways[k]);
     if (s == SURG_OK && remains(surg_model_graph(made), n)) s = SURG_EUNSUPPORTED;
     if (s == SURG_OK)
       *out = made;
