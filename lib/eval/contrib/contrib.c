@@ -2,6 +2,7 @@
 /* Operators of ONNX Runtime (com.microsoft) that occur in models it optimized. Only the runtime
  * defines them, so they are computed in a run and not folded. */
 #include <math.h>
+#include <string.h>
 
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
@@ -348,7 +349,9 @@ surg__kstatus surg__k_fused_conv(surg_kctx *k) {
   SURG__K_TRY(read_activation(k, given, given ? n : 0, &f, &none));
   SURG__K_TRY(surg__k_conv(k));
   const surg__array *z = surg__k_has(k, 3) ? &k->in[3] : NULL;
-  if (z && z->count != k->out[0].count) return surg__k_invalid(k, "Z has another shape than Y");
+  const surg__array *y = &k->out[0];
+  if (z && (z->rank != y->rank || memcmp(z->dims, y->dims, y->rank * sizeof *y->dims)))
+    return surg__k_invalid(k, "Z has another shape than Y");
   return none && !z ? SURG__K_OK : activate(k, none ? NULL : &f, z);
 }
 

@@ -2,6 +2,7 @@
 /* Embedding operators of ONNX Runtime: EmbedLayerNormalization, GatherBlockQuantized,
  * RotaryEmbedding. */
 #include <math.h>
+#include <string.h>
 
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
@@ -25,20 +26,25 @@ static bool is_table(const surg__array *a, int64_t width) {
   return a->rank == 2 && a->dims[1] == width;
 }
 
+static bool same_shape(const surg__array *a, const surg__array *b) {
+  return a->rank == b->rank && !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
+}
+
 static surg__kstatus embed_fits(surg_kctx *k, int64_t *width) {
   const surg__array *ids = &k->in[0], *word = &k->in[2];
   if (ids->rank != 2 || word->rank != 2) return surg__k_invalid(k, "ids or words of another rank");
   *width = word->dims[1];
   const bool segments = surg__k_has(k, 1);
-  if (segments != surg__k_has(k, 4) || (segments && k->in[1].count != ids->count))
+  if (segments != surg__k_has(k, 4) || (segments && !same_shape(&k->in[1], ids)))
     return surg__k_invalid(k, "the segments do not fit the ids");
   if (!is_table(&k->in[3], *width) || (segments && !is_table(&k->in[4], *width)) ||
       k->in[5].count != (uint64_t)*width || k->in[6].count != (uint64_t)*width)
     return surg__k_invalid(k, "the tables are of unlike widths");
-  if (surg__k_has(k, 7) && k->in[7].count != ids->count)
+  if (surg__k_has(k, 7) && !same_shape(&k->in[7], ids))
     return surg__k_invalid(k, "the mask does not fit the ids");
-  if (surg__k_has(k, 8) && k->in[8].count != ids->count &&
-      k->in[8].count != (uint64_t)ids->dims[1])
+  const surg__array *at = surg__k_has(k, 8) ? &k->in[8] : NULL;
+  if (at && (at->rank != 2 || at->dims[1] != ids->dims[1] ||
+             (at->dims[0] != 1 && at->dims[0] != ids->dims[0])))
     return surg__k_invalid(k, "the positions do not fit the ids");
   return *width > 0 ? SURG__K_OK : surg__k_cannot(k, "the statistics of nothing");
 }
@@ -171,6 +177,9 @@ surg__kstatus surg__k_gather_blocks(surg_kctx *k) {
   if (b.rank + indices->rank - 1 > SURG_LIMIT_RANK) return surg__k_cannot(k, "too many axes");
   const int64_t *index = surg__k_ints(k, 1, &n);
   if (!index) return SURG__K_NOMEM;
+  for (uint64_t i = 0; i < n; ++i)
+    if (index[i] < -b.dims[axis] || index[i] >= b.dims[axis])
+      return surg__k_invalid(k, "an index is out of range");
   uint32_t rank = 0;
   for (uint32_t d = 0; d < axis; ++d) dims[rank++] = b.dims[d];
   for (uint32_t d = 0; d < indices->rank; ++d) dims[rank++] = indices->dims[d];
@@ -186,10 +195,8 @@ surg__kstatus surg__k_gather_blocks(surg_kctx *k) {
       at[d] = (int64_t)(rest % size);
       rest /= size;
     }
-    int64_t i = index[at[axis]];
-    if (i < 0) i += b.dims[axis];
-    if (i < 0 || i >= b.dims[axis]) return surg__k_invalid(k, "an index is out of range");
-    at[axis] = i;
+    const int64_t i = index[at[axis]];
+    at[axis] = i < 0 ? i + b.dims[axis] : i;
     surg__real_put(&k->out[0], o, unquantized(&b, at));
   }
   return SURG__K_OK;
