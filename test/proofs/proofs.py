@@ -7,7 +7,9 @@ or all; without z3 and numpy such rules are `tested`. --smt prints what z3 is as
 
 moves: pattern and emission only move elements, so what is so for distinct elements is so for all
     bits of all types. Shapes are drawn by test/rules. A Cast to the type of its input, and a Dropout
-    that does not train, are copies.
+    that does not train, are copies. Likewise rules of class exact that apply the same operators, each
+    element alone, to the same operands in the same order, whose elements they only move: which
+    elements meet depends on shapes, not on elements.
 bits: the rule is of class exact and works element by element on one or two inputs that it
     compares, selects, rounds to integers, or changes the sign of: all 65,536 values of float16, all
     pairs of int8, of uint8, and of float16 values that cover all orders of two numbers (NaN,
@@ -37,6 +39,10 @@ OPAQUE = set('''Exp Log Tanh Sigmoid Sqrt Erf Sin Cos Softplus Softsign Elu Selu
 HardSigmoid HardSwish Gelu Mish'''.split())
 
 
+# Operators that move elements of input 0 alone; and those of each element alone, whose results show
+# which elements met (comparisons do not).
+CARRY = set('Reshape Flatten Squeeze Unsqueeze Transpose Identity Expand Tile Slice'.split())
+ELEMENTS = OPAQUE | set('Add Sub Mul Div Pow PRelu Max Min Neg Abs Relu Reciprocal'.split())
 # Operators that keep the order of elements; and sums of products of inputs 0 and 1.
 ORDERED = set('Reshape Squeeze Unsqueeze Flatten Identity'.split())
 LINEAR = set('Conv ConvTranspose MatMul Gemm'.split())
@@ -54,7 +60,9 @@ def catalogue():
 def parsed(name, rule):
     words = rule.text.split('{')[0].split()
     each = name[len(words[1]) + 1:] if len(words) > 2 and words[2] == 'for' else None
-    return Parser(rule.text, each).rule()
+    out = Parser(rule.text, each).rule()
+    out.exactness = rule.exactness
+    return out
 
 
 def nodes(block):
@@ -62,6 +70,46 @@ def nodes(block):
 
 
 def moves(rule):
+    return moves_alone(rule) or applies_alike(rule)
+
+
+def terms(block, env):
+    """Adds to env what each value is computed from, moves left out."""
+    for s in block.stmts:
+        if s.kind == 'forward':
+            env[s.outs[0]] = env.setdefault(s.name, s.name)
+        elif s.kind == 'node':
+            plain = not s.domain and not s.more_in and not s.more_out and len(s.outs) == 1
+            count = 1 if s.op in CARRY else len(s.ins) if s.op in ELEMENTS else 0
+            used = s.ins[:count]
+            if not plain or not used or any(a[0] != 'value' or a[2] for a in used):
+                raise Unsupported(s.op)
+            of = [env.setdefault(a[1], a[1]) for a in used]
+            attrs = tuple(sorted((name, repr(e)) for name, e, _, _ in s.attrs
+                                 if name not in ('axis', 'broadcast')))
+            env[s.outs[0]] = of[0] if s.op in CARRY else (s.op, s.more_attrs, attrs, *of)
+
+
+def applies_alike(rule):
+    if rule.exactness not in ('exact', None) or not rule.emits or any(b.native for b in rule.emits):
+        return False
+    outs = {o for s in nodes(rule.match) for o in s.outs}
+    before = {}
+    try:
+        terms(rule.match, before)
+        for emit in rule.emits:
+            after = {k: v for k, v in before.items() if k not in outs}
+            again = {o for s in emit.stmts for o in s.outs}
+            after.update((o, before[o]) for o in outs - again)
+            terms(emit, after)
+            if any(after[o] != before[o] for o in outs):
+                return False
+    except Unsupported:
+        return False
+    return any(isinstance(before[o], tuple) for o in outs)
+
+
+def moves_alone(rule):
     if any(b.native for b in rule.emits) or not rule.emits:
         return False
     used = [s for b in [rule.match] + rule.emits for s in nodes(b)]

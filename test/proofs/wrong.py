@@ -11,7 +11,18 @@ COPY = 'rule a { match %s { y = Cast <to = t, ...> (x) } emit { y = x } }'
 DROP = 'rule a { match opset %s { y = Dropout <...> (x, r?, n?) } emit { y = x } }'
 PAIR = 'rule a rounding(8) { match opset 7.. %s { %s } emit opset 7.. { %s } }'
 # (kind of proof, rule that is proven, rules that are not)
+LEFT = 'rule a { match opset 8.. { y = Sub (a, b) } emit opset 8.. { %s } }'
 CASES = [
+    (proofs.moves, LEFT % 'e = Expand (a, shape(b) : i64)  y = Sub (e, b)',
+     [LEFT % 'e = Expand (a, shape(b) : i64)  y = Sub (b, e)',
+      LEFT % 'e = Expand (a, shape(b) : i64)  y = Sub (e, e)',
+      LEFT % 'e = Expand (a, shape(b) : i64)  y = Add (e, b)',
+      LEFT % 'n = Neg (a)  y = Sub (n, b)']),
+    (proofs.moves, 'rule a { match opset 7.. { y = Elu <alpha = 1.0> (x) } emit opset 7.. '
+     '{ t = Transpose <perm = [0]> (x)  y = Elu <alpha = 1.0> (t) } }',
+     ['rule a { match opset 7.. { y = Elu <alpha = 1.0> (x) } emit opset 7.. '
+      '{ t = Transpose <perm = [0]> (x)  y = Elu <alpha = 2.0> (t) } }',
+      'rule a { match opset 7.. { y = Elu <...> (x) } emit opset 7.. { y = Elu (x) } }']),
     (proofs.moves, COPY % 'where int(dtype(x)) == t',
      [COPY % '', COPY % 'where int(dtype(y)) == t', COPY % 'where int(dtype(x)) != t']),
     (proofs.moves, DROP % '12.. where absent(n) or all(n, 0)',
