@@ -325,6 +325,13 @@ static void one_hot(surg__checker *c, const surg_node *n) {
     (void)list_is(c, n, 2, 2);
 }
 
+static void col2im(surg__checker *c, const surg_node *n) {
+  const surg_type *image = surg__check_ranked(n, 1);
+  const int64_t axes = image && image->rank == 1 ? surg__check_dim(image, 0) : -1;
+  if (entries(c, n, "pads", axes < 0 ? -1 : 2 * axes) && entries(c, n, "strides", axes))
+    (void)entries(c, n, "dilations", axes);
+}
+
 static void top_k(surg__checker *c, const surg_node *n) {
   (void)list_is(c, n, 1, 1);
 }
@@ -622,6 +629,7 @@ static const struct form {
              {SURG_OP_If, 1, branches},
              {SURG_OP_OneHot, 9, one_hot},
              {SURG_OP_TopK, 10, top_k},
+             {SURG_OP_Col2Im, 18, col2im},
              {SURG_OP_Split, 18, split},
              {SURG_OP_Trilu, 14, square},
              {SURG_OP_Det, 11, square},

@@ -10,11 +10,26 @@
 
 #define ENTRIES 64 /* most entries of a shape that are read */
 
-/* Whether inputs 0 and 1 have equal ranks, which is all that is compared. */
+/* Whether the lists of a window have an entry for each spatial axis, two of `pads`, and no stride
+ * is below 1. Inference compares that; of ConvTranspose it compares `pads` only. */
+static bool has_window(const surg_node *n, uint32_t rank) {
+  static const char *const lists[] = {"pads", "strides", "dilations"};
+  const uint32_t spatial = rank > 2 ? rank - 2 : 0;
+  const size_t compared = surg_node_op(n) == SURG_OP_ConvTranspose ? 1 : SURG_COUNT(lists);
+  for (size_t i = 0; i < compared; i++) {
+    const surg_attr *a = surg__check_ints(n, lists[i]);
+    if (a && a->count != (i ? spatial : 2 * spatial)) return false;
+    for (uint32_t k = 0; a && i == 1 && k < a->count; k++)
+      if (a->u.ints[k] < 1) return false;
+  }
+  return true;
+}
+
+/* Whether inputs 0 and 1 have equal ranks, which is all that is compared besides the window. */
 static bool has_equal_ranks(const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0), *y = surg__check_ranked(n, 1);
   const bool padded = surg_node_attr(n, "auto_pad") && surg_node_attr(n, "pads");
-  return x && y && x->rank == y->rank && !padded;
+  return x && y && x->rank == y->rank && !padded && has_window(n, x->rank);
 }
 
 /* Whether the rank of input 0, which is all that is compared, is in the range. */
@@ -41,13 +56,16 @@ static bool labels_axes(const surg_node *n) {
   return true;
 }
 
-/* Whether the shape has no -1: only the size of that dimension is computed, and compared. */
+/* Whether the shape has no -1: only the size of that dimension is computed, and compared. A 0 must
+ * have a dimension to copy. */
 static bool reshapes_plainly(const surg_node *n) {
   int64_t list[ENTRIES];
+  const surg_attr *zero = surg_node_attr(n, "allowzero");
+  const surg_type *x = zero ? NULL : surg__check_ranked(n, 0);
   const surg_tensor *c = surg_value_constant(surg_node_input(n, 1));
   const int64_t count = c ? surg__read_ints(c, list, ENTRIES) : -1;
   for (int64_t i = 0; i < count; i++)
-    if (list[i] < 0) return false;
+    if (list[i] < 0 || (list[i] == 0 && x && i >= x->rank)) return false;
   return count >= 0;
 }
 
@@ -84,7 +102,7 @@ bool surg__check_late(const surg_node *n) {
     case OPERANDS:
       return has_equal_ranks(n);
     case SPATIAL:
-      return has_rank(n, 3, UINT32_MAX);
+      return has_rank(n, 3, UINT32_MAX) && has_window(n, surg__check_ranked(n, 0)->rank);
     case IMAGE:
       return has_rank(n, 4, 4);
     case STEPS:

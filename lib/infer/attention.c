@@ -56,6 +56,8 @@ void surg__infer_attention(surg__infer *c) {
   for (size_t i = 0; i < 3; i++)
     if (!surg__infer_ranked(c, i, &f[i])) return;
   const bool flat = all_of_rank(f, 3, 3);
+  for (size_t i = 0; i < 3; i++)
+    if (f[i].rank != 3 && f[i].rank != 4) surg__infer_bad(c);
   if (!flat && !all_of_rank(f, 3, 4)) return;
   if (flat && (q_heads < 1 || kv_heads < 1)) {
     surg__infer_bad(c);

@@ -5,8 +5,9 @@
  * the engine reads in their place.
  *
  * A reference beside a value: the value is read. A reference without a value: shape inference
- * finds no value and uses the default, the kernel reads 0, an empty string or an empty list. What
- * holds of both readings holds of the engine; where they differ, the verdict is unknown. */
+ * finds no value and uses the default, the kernel reads 0 or an empty string; of a list, both read
+ * an empty one. What holds of both readings holds of the engine; where they differ, the verdict is
+ * unknown. */
 #include <stdio.h>
 #include <string.h>
 
@@ -73,6 +74,10 @@ static bool is_needed(const surg_node *n, const char *name) {
   return s && (!a || a->required || surg__judge_is_constant(n));
 }
 
+static bool is_list(surg_attr_kind kind) {
+  return kind == SURG_ATTR_INTS || kind == SURG_ATTR_FLOATS || kind == SURG_ATTR_STRINGS;
+}
+
 /* Replaces what the defect of a copy is about by what the engine reads; false: not possible. */
 static bool apply(surg__defect *d, bool empty) {
   surg_node *n = d->node;
@@ -91,7 +96,7 @@ static bool apply(surg__defect *d, bool empty) {
   const surg_attr_kind kind = d->attr->lost;
   const bool needed = is_needed(n, name);
   if (surg_node_remove_attr(n, name) != SURG_OK) return false;
-  if (!empty && !needed) return true;
+  if (!empty && !needed && !is_list(kind)) return true;
   /* Without an empty value of this kind, the operator lacks what it needs. */
   return set_empty(n, name, kind) || (needed && !empty);
 }
@@ -138,14 +143,21 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
   *h = (heard){.worst = SURG__LEGAL};
   surg_model *copy = surg_model_clone(m);
   if (!copy) return surg__alloc_status(t->ctx);
-  bool possible = true;
-  for (size_t i = 0; possible && i < m->defects.count; i++)
-    if (is_lax(m, &m->defects.items[i])) possible = apply(&copy->defects.items[i], empty);
+  bool possible = true, emptied = false;
+  surg__target lists = *t; /* what is no list in the file is not rejected as an empty one */
+  for (size_t i = 0; possible && i < m->defects.count; i++) {
+    const surg__defect *d = &m->defects.items[i];
+    if (!is_lax(m, d)) continue;
+    if (d->attr && is_valueless(d->attr) && is_list(d->attr->lost)) emptied = true;
+    possible = apply(&copy->defects.items[i], empty);
+  }
   drop_overloads(copy);
   surg_model_open_findings(copy); /* tests which are cured, and finds those that they hid */
   surg_status s = copy->status;
-  if (s == SURG_OK && possible) s = judge(t, copy, hear, h);
-  if (!possible) h->worst = SURG__UNKNOWN;
+  if (emptied) lists.empty_lists = SURG__YES;
+  if (s == SURG_OK && possible) s = judge(&lists, copy, hear, h);
+  if (h->worst == SURG__LEGAL && (!possible || emptied))
+    *h = (heard){.worst = SURG__UNKNOWN, .text = "whether its kernel accepts that is unknown"};
   surg_model_free(copy);
   return s;
 }

@@ -132,6 +132,13 @@ static bool is_one_constant(const surg_model *m, const surg__defect *d) {
   return !a->rank || !memcmp(a->dims, b->dims, a->rank * sizeof *a->dims);
 }
 
+/* Whether the finding is about elements that nothing reads. */
+static bool is_idle(const surg__defect *d) {
+  const bool made = d->node && d->attr && surg__judge_is_constant(d->node);
+  const surg_value *v = d->value ? d->value : made ? surg_node_output(d->node, 0) : NULL;
+  return v && !surg_value_first_use(v);
+}
+
 /* Whether the finding is two inputs of a function of one name. */
 static bool is_repeated_input(const surg__defect *d) {
   return !strcmp(d->code, "E113") && d->value && d->value->input && d->first && d->first->input &&
@@ -142,6 +149,7 @@ static bool is_repeated_input(const surg__defect *d) {
 static bool is_excusable(const surg__target *t, const surg_model *m, const surg__defect *d) {
   if (is_repeated_input(d)) return t->repeated_inputs == SURG__UNSAID;
   if (strcmp(d->code, "E113") == 0) return is_one_constant(m, d);
+  if (strcmp(d->code, "E119") == 0) return is_idle(d);
   /* They use the first value, or ignore the reference. */
   if (strcmp(d->code, "E126") == 0) return d->node && surg_node_attr_count(d->node) > 1;
   return surg__judge_stray_reference(d) &&
@@ -300,12 +308,14 @@ static bool is_loop(const surg_node *n) {
   return n && (surg_node_op(n) == SURG_OP_Loop || surg_node_op(n) == SURG_OP_Scan);
 }
 
-/* Whether the body of a loop declares the rank of an input where inference proves less. */
+/* Whether the body of a loop declares the rank of an input where inference proves less, or another
+ * shape. */
 static bool declares_more(const surg_graph *g) {
   if (!is_loop(surg_graph_parent_node(g))) return false;
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
     const surg_type *said = surg_value_declared_type(v), *is = surg_value_type(v);
+    if (said && is && surg__check_types_differ(said, is)) return true;
     if (said && surg_type_get_kind(said) == SURG_TYPE_TENSOR && surg_type_has_rank(said) &&
         (!is || surg_type_get_kind(is) != SURG_TYPE_TENSOR || !surg_type_has_rank(is) ||
          (!surg_type_static(is, NULL) && surg_type_rank(said))))
