@@ -45,10 +45,11 @@ static bool out_of(surg__judge *j, const surg__tspan *want, int64_t have, const 
                             (long long)(have > want->high ? want->high : want->low));
 }
 
-enum { REDUCED, KEPT, PADDED };
+enum { REDUCED, KEPT, PADDED, FOLDED };
 
 int surg__judge_axis_limit(const char *name) {
-  static const char *const names[] = {[REDUCED] = "reduced", [KEPT] = "kept", [PADDED] = "padded"};
+  static const char *const names[] = {[REDUCED] = "reduced", [KEPT] = "kept", [PADDED] = "padded",
+                                      [FOLDED] = "folded"};
   for (size_t i = 0; i < SURG_COUNT(names); i++)
     if (!strcmp(names[i], name)) return (int)i;
   return -1;
@@ -90,11 +91,32 @@ static bool fits_padded(surg__judge *j, const surg__tspan *want) {
   return true;
 }
 
+/* Checks how many elements it makes one of. An open size counts as more than one. */
+static bool fits_folded(surg__judge *j, const surg__tspan *want) {
+  const int64_t rank = rank_of(j);
+  int64_t axes[AXES_MOST], n = read_list(j, "axes", "axes", axes);
+  if (rank < 0 || n < 0) {
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, NULL, "which axes it reduces is not known");
+    return true;
+  }
+  const surg_type *t = surg_value_type(surg_node_input(j->n, 0));
+  const int64_t count = n ? n : rank;
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t axis = !n ? i : axes[i] < 0 ? axes[i] + rank : axes[i];
+    if (axis < 0 || axis >= rank || surg_type_dim(t, (size_t)axis)->value != 1) return true;
+  }
+  return want->low <= 1 || !surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, NULL,
+                                               "all axes that it reduces have size 1");
+}
+
 static bool fits_axes(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_axes; i++) {
     const surg__tspan *want = &j->f->axes[i];
     const int kind = surg__judge_axis_limit(want->name);
-    if (!(kind == PADDED ? fits_padded(j, want) : fits_reduced(j, want, kind))) return false;
+    if (!(kind == PADDED   ? fits_padded(j, want)
+          : kind == FOLDED ? fits_folded(j, want)
+                           : fits_reduced(j, want, kind)))
+      return false;
   }
   return true;
 }

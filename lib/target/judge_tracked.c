@@ -522,21 +522,79 @@ static bool is_in_thirds(const surg_node *n) {
 }
 
 bool surg__judge_form(const char *how) {
-  static const char *const forms[] = {"const",  "many",   "flat",  "wide",
-                                      "thirds", "joined", "shared"};
+  static const char *const forms[] = {"const",  "many",   "flat", "wide", "thirds", "joined",
+                                      "shared", "mish", "celu", "log",  "norm"};
   for (size_t i = 0; i < SURG_COUNT(forms); i++)
     if (!strcmp(how, forms[i])) return true;
   return false;
 }
 
+static const surg_node *made_by(const surg_node *n, size_t i, int op) {
+  const surg_value *v = n ? surg_node_input(n, i) : NULL;
+  const surg_node *from = v ? surg_value_producer(v, NULL) : NULL;
+  return from && surg_node_op(from) == op ? from : NULL;
+}
+
+/* Whether the node is the Tanh of Mish and the product is not with the input of its Softplus, which
+ * may be written as a logarithm. */
+static bool is_other_mish(const surg_node *n, const surg_node *product) {
+  const surg_node *from = made_by(n, 0, SURG_OP_Softplus);
+  for (size_t i = 0; !from && i < 2; i++)
+    from = made_by(made_by(made_by(n, 0, SURG_OP_Log), 0, SURG_OP_Add), i, SURG_OP_Exp);
+  for (size_t i = 0; from && i < surg_node_input_count(product); i++) {
+    const surg_value *v = surg_node_input(product, i);
+    if (v != surg_node_output(n, 0) && v != surg_node_input(from, 0)) return true;
+  }
+  return false;
+}
+
+/* Whether the sum is of a constant other than 1, and only a logarithm reads it: not Softplus. */
+static bool is_other_softplus(const surg__judge *j, const surg_node *sum) {
+  const surg_node *next = only_reader(sum);
+  if (!next || surg_node_op(next) != SURG_OP_Log) return false;
+  for (size_t i = 0; i < surg_node_input_count(sum); i++) {
+    const surg_value *v = surg_node_input(sum, i);
+    const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
+    double one = 1;
+    if (c && (surg_tensor_count(c) != 1 || !surg__tensor_reals(c, &one) || one != 1))
+      return true;
+  }
+  return false;
+}
+
+/* Whether a constant is a vector of the size of the last axis of v. */
+static bool is_row_of(const surg__judge *j, const surg_value *c, const surg_value *v) {
+  const surg_tensor *t = c ? surg__judge_elements(j, c) : NULL;
+  const surg_type *of = shape_of(v);
+  const size_t rank = of ? surg_type_rank(of) : 0;
+  return t && rank && surg_tensor_rank(t) == 1 &&
+         surg_tensor_dims(t)[0] == surg_type_dim(of, rank - 1)->value;
+}
+
+/* Whether the node divides by a root, as LayerNormalization does, and the product and the sum of
+ * constants that follow are not by vectors, in this order of operands. */
+static bool is_other_norm(const surg__judge *j, const surg_node *n, const surg_node *product) {
+  const surg_node *sum = only_reader(product);
+  if (!made_by(n, 1, SURG_OP_Sqrt) || !sum || surg_node_op(sum) != SURG_OP_Add) return false;
+  const surg_value *y = surg_node_output(n, 0), *bias = surg_node_input(sum, 1);
+  if (bias == surg_node_output(product, 0)) bias = surg_node_input(sum, 0);
+  return surg_node_input(product, 0) != y || !is_row_of(j, surg_node_input(product, 1), y) ||
+         !is_row_of(j, bias, y);
+}
+
 /* Whether the reader is of the form that `how` names: "const", it has a constant operand; "many",
  * one of more than one element; "flat", such a one and a result of at most three axes; "wide", such
  * a one that is not repeated along axis 1 alone; "thirds", three nodes Slice read it; "joined", a
- * Reshape alone does; "shared", it has a constant that an element-wise
- * node reads, too; "": any. */
+ * Reshape alone does; "shared", it has a constant that an element-wise node reads, too; "mish",
+ * "celu", "log", "norm": with it and other nodes the importer makes one layer of an activation or
+ * normalization that they are not; "": any. */
 static bool is_merged(const surg__judge *j, const surg_node *reader, const char *how) {
   if (!how[0]) return true;
   if (!strcmp(how, "thirds")) return is_in_thirds(reader);
+  if (!strcmp(how, "mish")) return is_other_mish(j->n, reader);
+  if (!strcmp(how, "celu")) return made_by(j->n, 0, SURG_OP_Div) != NULL;
+  if (!strcmp(how, "log")) return is_other_softplus(j, reader);
+  if (!strcmp(how, "norm")) return is_other_norm(j, j->n, reader);
   if (!strcmp(how, "joined")) {
     const surg_node *next = only_reader(reader);
     return next && surg_node_op(next) == SURG_OP_Reshape;
