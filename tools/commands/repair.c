@@ -701,9 +701,10 @@ static int repair_all(repairing *r, char **files, int n) {
   const bool folder = !r->out_dir && n == 2 && fleet_is_folder(files[0]);
   fleet_list list = {0};
   if (folder) r->out_dir = files[--n];
-  int code = !r->out_dir || r->dry_run ? EXIT_DONE : cli_need_folder(r->out_dir, "--out-dir", true);
-  if (code == EXIT_DONE) code = fleet_find(files, n, r->out_dir, &list);
+  int code = fleet_find(files, n, r->out_dir, &list);
   if (code == EXIT_DONE) code = fleet_distinct(&list);
+  if (code == EXIT_DONE && r->out_dir && !r->dry_run)
+    code = cli_need_folder(r->out_dir, "--out-dir", true);
   if (code == EXIT_DONE)
     code =
         fleet_is_many(&r->common, files, n) ? fleet_run(&f, &list) : repair_one(r, &list.items[0]);

@@ -181,6 +181,8 @@ static int operate_all(operation *x, char **in, int n, const char *out) {
   fleet_list list;
   int code = fleet_find(in, n, j->out_dir, &list);
   if (code == EXIT_DONE) code = set_outputs(j, out, &list);
+  if (code == EXIT_DONE && j->out_dir && !j->run.dry_run)
+    code = cli_need_folder(j->out_dir, "--out-dir", true);
   if (code == EXIT_DONE)
     code = fleet_is_many(&j->common, in, n) ? fleet_run(&f, &list) : operate_one(x, &list.items[0]);
   fleet_free(&list);
@@ -196,8 +198,7 @@ static int arrange_many(const surgery *j, char **args, int n) {
   }
   if ((j->run.log_path || j->run.map_path) && fleet_is_many(&j->common, args, n))
     return cli_usage("--log and --map describe one model: `onnxsurg IN OUT`");
-  if (!j->out_dir || j->run.dry_run) return EXIT_DONE;
-  return cli_need_folder(j->out_dir, "--out-dir", true);
+  return EXIT_DONE;
 }
 
 /* Reads an output that is a folder as --out-dir: after -o, and the last argument if the model
