@@ -703,7 +703,7 @@ static int repair_all(repairing *r, char **files, int n) {
   if (folder) r->out_dir = files[--n];
   int code = fleet_find(files, n, r->out_dir, &list);
   if (code == EXIT_DONE) code = fleet_distinct(&list);
-  if (code == EXIT_DONE && r->out_dir && !r->dry_run)
+  if (code == EXIT_DONE && r->out_dir && list.n && !r->dry_run)
     code = cli_need_folder(r->out_dir, "--out-dir", true);
   if (code == EXIT_DONE)
     code =

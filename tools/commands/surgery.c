@@ -181,7 +181,7 @@ static int operate_all(operation *x, char **in, int n, const char *out) {
   fleet_list list;
   int code = fleet_find(in, n, j->out_dir, &list);
   if (code == EXIT_DONE) code = set_outputs(j, out, &list);
-  if (code == EXIT_DONE && j->out_dir && !j->run.dry_run)
+  if (code == EXIT_DONE && j->out_dir && list.n && !j->run.dry_run)
     code = cli_need_folder(j->out_dir, "--out-dir", true);
   if (code == EXIT_DONE)
     code = fleet_is_many(&j->common, in, n) ? fleet_run(&f, &list) : operate_one(x, &list.items[0]);
