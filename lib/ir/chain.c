@@ -51,6 +51,31 @@ surg_graph *surg__chain_node(const surg_node *n) {
   return close_chain(&c);
 }
 
+/* --- captures --- */
+
+bool surg__graph_inside(const surg_graph *g, const surg_graph *around) {
+  for (; g; g = surg_graph_parent(g))
+    if (g == around) return true;
+  return false;
+}
+
+static bool unseen(const surg_value *v, const surg_graph *from, const surg_graph *to) {
+  return v && !surg__graph_inside(v->graph, from) && !surg__value_visible(v, to);
+}
+
+const surg_value *surg__chain_unseen(surg_graph *from, const surg_graph *to, bool outputs,
+                                     const surg_graph **reader) {
+  for (surg_graph *g = surg__chain_graph(from); g; g = g->work_next) {
+    *reader = g;
+    for (const surg_node *n = g->first; n; n = n->next)
+      for (uint32_t i = 0; i < n->n_in; i++)
+        if (unseen(n->in[i].value, from, to)) return n->in[i].value;
+    for (size_t i = 0; (outputs || g != from) && i < g->n_out; i++)
+      if (unseen(g->out[i]->use.value, from, to)) return g->out[i]->use.value;
+  }
+  return NULL;
+}
+
 /* --- erasing --- */
 
 void surg__soft_unlink(surg__soft *s) {

@@ -77,6 +77,12 @@ void surg__node_mark_new(surg_node *n);
 surg_graph *surg__chain_graph(surg_graph *g);
 surg_graph *surg__chain_attr(const surg_attr *a);
 surg_graph *surg__chain_node(const surg_node *n);
+/* Whether g is `around` or nested in it. */
+bool surg__graph_inside(const surg_graph *g, const surg_graph *around);
+/* A value that `from` or a graph in it reads, that is defined outside of `from` and not visible in
+ * `to`; *reader: which graph. `outputs`: outputs of `from` are reads, too. NULL: there is none. */
+const surg_value *surg__chain_unseen(surg_graph *from, const surg_graph *to, bool outputs,
+                                     const surg_graph **reader);
 /* Erases the graphs of a chain with all their contents. */
 void surg__chain_erase(surg_model *m, surg_graph *chain);
 

@@ -9,17 +9,6 @@ typedef struct hoist {
   bool constants; /* initializers become Constant nodes: `to` cannot have initializers */
 } hoist;
 
-/* Whether g is `from` or nested in it. */
-static bool inside(const surg_graph *g, const surg_graph *from) {
-  for (; g; g = surg_graph_parent(g))
-    if (g == from) return true;
-  return false;
-}
-
-static bool reads_between(const hoist *h, const surg_value *v) {
-  return v && !inside(v->graph, h->from) && !surg__value_visible(v, h->to);
-}
-
 static surg_status refuse(const hoist *h, const surg_graph *g, const surg_value *v) {
   return surg__graph_error(g, SURG_EINVALID, "reads %s, so it cannot be moved out",
                            surg__q(h->m->ctx, v->name));
@@ -27,15 +16,10 @@ static surg_status refuse(const hoist *h, const surg_graph *g, const surg_value 
 
 /* Checks that no node or output inside `from` reads a value of a graph between `from` and `to`. */
 static surg_status check_captures(const hoist *h) {
+  const surg_graph *reader;
   if (surg_graph_parent(h->from) == h->to) return SURG_OK;
-  for (surg_graph *g = surg__chain_graph(h->from); g; g = g->work_next) {
-    for (const surg_node *n = g->first; n; n = n->next)
-      for (uint32_t i = 0; i < n->n_in; i++)
-        if (reads_between(h, n->in[i].value)) return refuse(h, g, n->in[i].value);
-    for (size_t i = 0; g != h->from && i < g->n_out; i++)
-      if (reads_between(h, g->out[i]->use.value)) return refuse(h, g, g->out[i]->use.value);
-  }
-  return SURG_OK;
+  const surg_value *v = surg__chain_unseen(h->from, h->to, false, &reader);
+  return v ? refuse(h, reader, v) : SURG_OK;
 }
 
 static surg_status check_constants(hoist *h) {
@@ -52,7 +36,7 @@ static surg_status check_constants(hoist *h) {
 }
 
 static surg_status check(hoist *h) {
-  if (h->from->kind != SURG_GRAPH_SUBGRAPH || h->from == h->to || !inside(h->from, h->to))
+  if (h->from->kind != SURG_GRAPH_SUBGRAPH || h->from == h->to || !surg__graph_inside(h->from, h->to))
     return surg__graph_error(h->from, SURG_EUSAGE, "cannot be moved before that node");
   for (size_t i = 0; i < h->from->n_in; i++) {
     const surg_value *v = h->from->in[i];

@@ -275,11 +275,10 @@ static bool copy_all(splice *s, surg_value *const *in, size_t n_in, surg_graph *
   return fill_graphs(s, chain);
 }
 
-/* Whether g is `around` or nested in it. */
-static bool inside(const surg_graph *g, const surg_graph *around) {
-  for (; g; g = surg_graph_parent(g))
-    if (g == around) return true;
-  return false;
+/* Whether a subgraph reads a value that its copy would not see. */
+static bool loses_captures(surg_graph *from, const surg_graph *to) {
+  const surg_graph *reader;
+  return from->kind == SURG_GRAPH_SUBGRAPH && surg__chain_unseen(from, to, true, &reader);
 }
 
 surg_status surg_graph_splice(surg_graph *to, surg_node *before, surg_graph *from,
@@ -289,11 +288,12 @@ surg_status surg_graph_splice(surg_graph *to, surg_node *before, surg_graph *fro
   if (s == SURG_OK) s = surg__graph_ready(from);
   if (s != SURG_OK) return s;
   surg_model *m = to->model;
-  if ((n_in && !in) || (n_out && !out) || (before && before->graph != to) || inside(to, from) ||
+  if ((n_in && !in) || (n_out && !out) || (before && before->graph != to) || surg__graph_inside(to, from) ||
       m->ctx != from->model->ctx || (call && call->graph->model != m))
     return SURG_EUSAGE;
   for (size_t i = 0; i < n_in; i++)
     if (in[i] && !surg__value_visible(in[i], to)) return SURG_EUSAGE;
+  if (loses_captures(from, to)) return SURG_EUSAGE;
   splice x = {.m = m,
               .to = to,
               .before = before,

@@ -88,6 +88,34 @@ START_TEST(arguments_without_sense) {
 }
 END_TEST
 
+/* A branch that reads a value around it has no meaning in a function, nor in another model. */
+START_TEST(copy_of_a_branch_that_captures) {
+  static const char branches[] =
+      "<ir_version: 8, opset_import: [\"\" : 17, \"d\" : 1]>\n"
+      "g (float[2] x, bool c) => (float[2] y, float[2] z) {\n"
+      "  e = d.F (x)\n"
+      "  y = If (c) <then_branch = t () => (float[2] p) { p = Abs (e) },\n"
+      "              else_branch = o () => (float[2] e) { }>\n"
+      "  z = Neg (e)\n"
+      "}\n"
+      "<domain: \"d\", opset_import: [\"\" : 17]>\n"
+      "F (a) => (b) { b = Abs (a) }\n";
+  surg_model *m = NULL;
+  surg_value *out = NULL;
+  ck_assert_int_eq(surg_model_load_text(ctx, branches, strlen(branches), "m", &m), SURG_OK);
+  surg_graph *g = surg_model_graph(m), *body = surg_function_graph(surg_model_function(m, 0));
+  for (size_t i = 0; i < 2; i++) {
+    surg_graph *branch = surg_node_subgraph(surg_node_next(surg_graph_first_node(g)), i);
+    ck_assert_int_eq(surg_graph_splice(body, NULL, branch, NULL, 0, NULL, &out, 1), SURG_EUSAGE);
+    surg_graph *other = surg_model_graph(model);
+    ck_assert_int_eq(surg_graph_splice(other, NULL, branch, NULL, 0, NULL, &out, 1), SURG_EUSAGE);
+    ck_assert_int_eq(surg_graph_splice(g, NULL, branch, NULL, 0, NULL, &out, 1), SURG_OK);
+  }
+  ck_assert_int_eq(surg_model_verify(m), SURG_OK);
+  surg_model_free(m);
+}
+END_TEST
+
 /* A function lists its inputs by name; a type that is declared for one becomes a value_info. */
 START_TEST(type_of_an_input_of_a_function) {
   static const char called[] =
@@ -330,6 +358,7 @@ int main(void) {
   tcase_add_checked_fixture(t, setup, teardown);
   tcase_add_test(t, opsets_far_away);
   tcase_add_test(t, arguments_without_sense);
+  tcase_add_test(t, copy_of_a_branch_that_captures);
   tcase_add_test(t, type_of_an_input_of_a_function);
   tcase_add_test(t, runs_again_and_again);
   tcase_add_test(t, bad_text_leaves_the_model);
