@@ -36,7 +36,8 @@ static surg_status check_constants(hoist *h) {
 }
 
 static surg_status check(hoist *h) {
-  if (h->from->kind != SURG_GRAPH_SUBGRAPH || h->from == h->to || !surg__graph_inside(h->from, h->to))
+  if (h->from->kind != SURG_GRAPH_SUBGRAPH || h->from == h->to ||
+      !surg__graph_inside(h->from, h->to))
     return surg__graph_error(h->from, SURG_EUSAGE, "cannot be moved before that node");
   for (size_t i = 0; i < h->from->n_in; i++) {
     const surg_value *v = h->from->in[i];

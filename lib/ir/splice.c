@@ -288,8 +288,9 @@ surg_status surg_graph_splice(surg_graph *to, surg_node *before, surg_graph *fro
   if (s == SURG_OK) s = surg__graph_ready(from);
   if (s != SURG_OK) return s;
   surg_model *m = to->model;
-  if ((n_in && !in) || (n_out && !out) || (before && before->graph != to) || surg__graph_inside(to, from) ||
-      m->ctx != from->model->ctx || (call && call->graph->model != m))
+  if ((n_in && !in) || (n_out && !out) || (before && before->graph != to) ||
+      surg__graph_inside(to, from) || m->ctx != from->model->ctx ||
+      (call && call->graph->model != m))
     return SURG_EUSAGE;
   for (size_t i = 0; i < n_in; i++)
     if (in[i] && !surg__value_visible(in[i], to)) return SURG_EUSAGE;
