@@ -597,7 +597,7 @@ static bool idle(const surg__match *m, const surg_node *n) {
 }
 
 /* Erases the matched nodes that the emission does not keep, and kept nodes
- * whose readers are erased. */
+ * whose readers are erased. An emission in C may leave inner nodes that have other readers. */
 static surg_status erase_matched(surg__match *m) {
   surg_node *nodes[SURG__RULE_NODES];
   bool kept[SURG__RULE_NODES];
@@ -607,7 +607,9 @@ static surg_status erase_matched(surg__match *m) {
     if (m->nodes[k]) nodes[n++] = m->nodes[k];
   assert(n > 0); /* the anchor is always matched */
   qsort(nodes, n, sizeof *nodes, later_first);
-  for (size_t i = 0; i < n; i++) kept[i] = surg__match_keeps(m, m->emit, nodes[i]);
+  for (size_t i = 0; i < n; i++)
+    kept[i] = surg__match_keeps(m, m->emit, nodes[i]) ||
+              (m->emit->native && nodes[i] != m->nodes[m->rule->anchor]);
   for (size_t i = 0; i < n && !status; i++)
     if (!surg_node_erased(nodes[i]) && (!kept[i] || idle(m, nodes[i])))
       status = erase_node(m, nodes[i]);

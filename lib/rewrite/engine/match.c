@@ -360,7 +360,7 @@ static bool readers_behind(const surg__match *m, const surg_value *v) {
 }
 
 /* Whether the emission creates the value anew. An emission in C creates every value with readers
- * outside the match. */
+ * outside the match, or leaves it with its node. */
 static bool makes(const surg__match *m, const surg__rblock *b, uint16_t var) {
   assert(var < b->bound);
   if (b->native) return !may_go(m, m->values[var]);
