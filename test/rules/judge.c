@@ -557,6 +557,28 @@ static verdict run_all(surg_model *before, surg_model *after, surg__arena *arena
   return any ? CASE_PROVEN : CASE_IDLE;
 }
 
+/* Applies the rule once more where all values are outputs of the graph: it must not match, or leave
+ * them. CASE_WRONG: the emission fails. */
+static verdict read_outside(surg_context *ctx, const surg_rule *r, const surg_model *before,
+                            rule_case *c, surg__arena *arena, char *why) {
+  const unsigned emitted = c->emitted;
+  surg_model *m = surg_model_clone(before);
+  if (!m) abort();
+  surg_graph *g = surg_model_graph(m);
+  for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    for (size_t i = 0; i < surg_node_output_count(n); i++) {
+      surg_value *v = surg_node_output(n, i);
+      if (v && !surg_value_is_output(v) && surg_graph_add_output(g, v, NULL)) abort();
+    }
+  if (surg_model_infer(m)) abort();
+  char text[300];
+  const verdict v = apply(ctx, r, m, c, arena, text);
+  if (v == CASE_WRONG) snprintf(why, 300, "inner values are outputs: %.250s", text);
+  c->emitted = emitted;
+  surg_model_free(m);
+  return v == CASE_WRONG ? v : CASE_PROVEN;
+}
+
 /* `bits`: all values of so many bits at most; 0: values that are drawn. */
 static verdict judge(surg_context *ctx, const surg_rule *r, rule_case *c, unsigned bits,
                      char *why) {
@@ -590,6 +612,7 @@ static verdict judge(surg_context *ctx, const surg_rule *r, rule_case *c, unsign
     v = all && all <= bits ? run_all(before, after, &arena, c, all, &p, why) : CASE_IDLE;
   else if (v == CASE_PROVEN)
     v = run_both(before, after, &arena, c, &p, why);
+  if (v == CASE_PROVEN && c->n_nodes > 1) v = read_outside(ctx, r, before, c, &arena, why);
   surg_model_free(before);
   surg_model_free(after);
   surg__arena_free(&arena);
