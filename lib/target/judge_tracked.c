@@ -571,11 +571,14 @@ static bool is_row_of(const surg__judge *j, const surg_value *c, const surg_valu
          surg_tensor_dims(t)[0] == surg_type_dim(of, rank - 1)->value;
 }
 
-/* Whether the node divides by a root, as LayerNormalization does, and the product and the sum of
- * constants that follow are not by vectors, in this order of operands. */
+/* Whether the node divides by the root of a mean, with axes as an attribute, as LayerNormalization
+ * does, and the product and the sum that follow are not with constant vectors, in this order. */
 static bool is_other_norm(const surg__judge *j, const surg_node *n, const surg_node *product) {
   const surg_node *sum = only_reader(product);
-  if (!made_by(n, 1, SURG_OP_Sqrt) || !sum || surg_node_op(sum) != SURG_OP_Add) return false;
+  const surg_node *shifted = made_by(made_by(n, 1, SURG_OP_Sqrt), 0, SURG_OP_Add);
+  const surg_node *mean = made_by(shifted, 0, SURG_OP_ReduceMean);
+  if (!mean) mean = made_by(shifted, 1, SURG_OP_ReduceMean);
+  if (!mean || surg_node_input(mean, 1) || !sum || surg_node_op(sum) != SURG_OP_Add) return false;
   const surg_value *y = surg_node_output(n, 0), *bias = surg_node_input(sum, 1);
   if (bias == surg_node_output(product, 0)) bias = surg_node_input(sum, 0);
   return surg_node_input(product, 0) != y || !is_row_of(j, surg_node_input(product, 1), y) ||
