@@ -16,15 +16,10 @@ static const char *old_name(const surg_value *v) {
   return v->work ? ((const entry *)v->work)->old : v->name;
 }
 
-static bool is_inside(const surg_graph *h, const surg_graph *g) {
-  while (h && h != g) h = surg_graph_parent(h);
-  return h != NULL;
-}
-
 /* Whether nothing in the graph of `inner`, nor below it, reads `outer`. */
 static bool unread(const surg_value *outer, const surg_value *inner) {
   for (const surg_use *u = outer->uses; u; u = u->next)
-    if (is_inside(surg_use_graph(u), inner->graph)) return false;
+    if (surg__graph_inside(surg_use_graph(u), inner->graph)) return false;
   return true;
 }
 
@@ -46,7 +41,7 @@ static bool clashes(const surg_value *v) {
     const surg_value *w = surg__find_value(h, v->name);
     if (!w) continue;
     others--;
-    if (is_inside(h, v->graph) && !may_share(v, w)) return true;
+    if (surg__graph_inside(h, v->graph) && !may_share(v, w)) return true;
   }
   return false;
 }
