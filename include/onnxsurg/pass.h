@@ -49,7 +49,8 @@ typedef struct surg_pass {
   int32_t exactness;      /* surg_exactness of its changes, unless it calls surg_pass_used */
   bool changes_interface; /* may change names or types of inputs or outputs of the model */
   /* Its options spell out an edit that changes what the model computes (`remove-op`): naming the
-   * pass is consent to any class, unless the user limits the run with --allow. */
+   * pass is consent to any class, unless the user limits the run with --allow. After it, the model
+   * has no error that it did not have before, or the run fails. */
   bool edits;
   /* Runs the pass; graph is NULL for model scope. */
   surg_pass_result (*run)(surg_pass_ctx *ctx, surg_graph *graph);

@@ -291,5 +291,6 @@ const surg_pass surg__pass_bind = {
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .changes_interface = true,
+    .edits = true,
     .run = run,
 };

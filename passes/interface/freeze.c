@@ -365,5 +365,6 @@ const surg_pass surg__pass_freeze = {
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .changes_interface = true,
+    .edits = true,
     .run = run,
 };
