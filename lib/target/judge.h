@@ -103,6 +103,8 @@ typedef surg_status (*surg__judge_model_fn)(const surg__target *t, surg_model *m
  * those that ONNX forbids (judge_lax.c). */
 surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_model_fn judge,
                             surg__objection_fn fn, void *user);
+/* Whether the defect is a reference to an attribute that its function does not have. */
+bool surg__judge_unset_reference(const struct surg__defect *d);
 /* Whether the defect is a reference to an attribute of a function, outside functions. */
 bool surg__judge_stray_reference(const struct surg__defect *d);
 /* Whether it is one beside a value in a subgraph. An engine that has ONNX's checker examine

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ONNX forbids and an engine reads in a way of its own (key `lax_attributes`): references to
- * attributes of a function outside functions, Constant nodes of several values, and overloads of
+ * attributes of a function outside functions, and to attributes that their function does not have, Constant nodes of several values, and overloads of
  * operators that are no functions, which are ignored. The model is judged on copies that have what
  * the engine reads in their place.
  *
@@ -19,6 +19,13 @@
 bool surg__judge_stray_reference(const surg__defect *d) {
   return strcmp(d->code, "E117") == 0 && d->node && d->attr &&
          strstr(d->text, "outside any function");
+}
+
+/* Whether the defect is a reference in a function to an attribute that the function does not have:
+ * the node is read without the attribute. */
+bool surg__judge_unset_reference(const surg__defect *d) {
+  return strcmp(d->code, "E117") == 0 && d->node && d->attr &&
+         strstr(d->text, "which the function does not have");
 }
 
 static bool is_valueless(const surg_attr *a) {
@@ -47,6 +54,7 @@ static bool has_repeated_names(const surg_node *n) {
 
 static bool is_lax(const surg_model *m, const surg__defect *d) {
   if (d->cured || !d->node || d->node->erased) return false;
+  if (surg__judge_unset_reference(d)) return !has_repeated_names(d->node);
   if (!surg__judge_stray_reference(d)) return is_first_value(m, d);
   return !has_repeated_names(d->node) && !surg__judge_is_checked_reference(m, d) &&
          (!is_valueless(d->attr) || d->attr->lost);
@@ -81,6 +89,7 @@ static bool is_list(surg_attr_kind kind) {
 /* Replaces what the defect of a copy is about by what the engine reads; false: not possible. */
 static bool apply(surg__defect *d, bool empty) {
   surg_node *n = d->node;
+  if (surg__judge_unset_reference(d)) return surg_node_remove_attr(n, d->attr->name) == SURG_OK;
   if (!surg__judge_stray_reference(d)) {
     n->n_attr = 1;
     n->attrs_dirty = true;
@@ -148,7 +157,8 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
   for (size_t i = 0; possible && i < m->defects.count; i++) {
     const surg__defect *d = &m->defects.items[i];
     if (!is_lax(m, d)) continue;
-    if (d->attr && is_valueless(d->attr) && is_list(d->attr->lost)) emptied = true;
+    if (surg__judge_stray_reference(d) && is_valueless(d->attr) && is_list(d->attr->lost))
+      emptied = true;
     possible = apply(&copy->defects.items[i], empty);
   }
   drop_overloads(copy);

@@ -152,6 +152,7 @@ static bool is_excusable(const surg__target *t, const surg_model *m, const surg_
   if (strcmp(d->code, "E119") == 0) return is_idle(d);
   /* They use the first value, or ignore the reference. */
   if (strcmp(d->code, "E126") == 0) return d->node && surg_node_attr_count(d->node) > 1;
+  if (t->lax_attributes && surg__judge_unset_reference(d)) return true;
   return surg__judge_stray_reference(d) &&
          !(t->lax_attributes && surg__judge_is_checked_reference(m, d));
 }

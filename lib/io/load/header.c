@@ -86,9 +86,11 @@ bool surg__load_check_ref(surg__loader *L, const surg_node *n, const surg_attr *
   }
   if (f->attrs.count && bsearch(&a->ref, L->names, f->attrs.count, sizeof *L->names, by_address))
     return true;
-  return surg__load_unclean(L, a->src.field_off, "E117",
-                            "refers to attribute %s, which the function does not have",
-                            surg__q(L->ctx, a->ref));
+  const bool go_on = surg__load_unclean(L, a->src.field_off, "E117",
+                                        "refers to attribute %s, which the function does not have",
+                                        surg__q(L->ctx, a->ref));
+  surg__load_about(L, &(surg__defect){.attr = (surg_attr *)(uintptr_t)a});
+  return go_on;
 }
 
 bool surg__load_check_opset(surg__loader *L, const surg_node *n) {
