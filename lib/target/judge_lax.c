@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ONNX forbids and an engine reads in a way of its own (key `lax_attributes`): references to
- * attributes of a function outside functions, and to attributes that their function does not have, Constant nodes of several values, and overloads of
- * operators that are no functions, which are ignored. The model is judged on copies that have what
- * the engine reads in their place.
+ * attributes of a function outside functions, and to attributes that their function does not have,
+ * Constant nodes of several values, and overloads of operators that are no functions, which are
+ * ignored. The model is judged on copies that have what the engine reads in their place.
  *
  * A reference beside a value: the value is read. A reference without a value: shape inference
  * finds no value and uses the default, the kernel reads 0 or an empty string; of a list, both read
