@@ -21,6 +21,7 @@ const surg__flag_key surg__flag_keys[] = {
     {"folds", AT(folds), "what is computed from constants counts as constant"},
     {"distinct", AT(distinct), "outputs of the branches with names of their own"},
     {"still", AT(still), "carried values of one shape, scan outputs of fixed size"},
+    {"paired_labels", AT(paired_labels), "summed labels in two operands"},
     {"plain_equation", AT(plain_equation), "no ellipsis, no label twice in one operand"},
     {"inner", AT(inner), "fixed sizes of the axes summed over"},
     {"agree", AT(agree), "sizes that the importer knows of the last operand, too"},

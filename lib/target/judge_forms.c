@@ -133,6 +133,32 @@ static bool fits_halves(surg__judge *j) {
   return true;
 }
 
+/* Checks that each label over which an Einsum of several operands sums is in two of them. */
+static bool fits_pairs(surg__judge *j) {
+  const surg_attr *a = j->f->paired_labels ? surg_node_attr(j->n, "equation") : NULL;
+  uint8_t found[256] = {0};
+  if (!a) return true;
+  if (surg_attr_ref(a) || surg_attr_get_kind(a) != SURG_ATTR_STRING) {
+    not_known(j, "equation");
+    return true;
+  }
+  const surg_str s = surg_attr_string(a);
+  size_t i = 0, operand = 1;
+  /* 1 + the operand that has the label; UINT8_MAX: two have it, or the result does. */
+  for (; i < s.n && s.p[i] != '-'; i++) {
+    const unsigned char c = (unsigned char)s.p[i];
+    operand += c == ',' && operand < UINT8_MAX - 1;
+    if (found[c] != operand) found[c] = found[c] ? UINT8_MAX : (uint8_t)operand;
+  }
+  if (i == s.n || operand < 2) return true; /* without a result, labels of one operand are kept */
+  for (; i < s.n; i++) found[(unsigned char)s.p[i]] = UINT8_MAX;
+  for (int c = 'A'; c <= 'z'; c++)
+    if (found[c] && found[c] != UINT8_MAX)
+      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                                 "equation sums over the label %c of one operand alone", c);
+  return true;
+}
+
 /* Checks that an Einsum equation has no "..." and repeats no label within an operand (a
  * diagonal). */
 static bool fits_equation(surg__judge *j) {
@@ -259,5 +285,5 @@ static bool fits_branches(surg__judge *j) {
 
 bool surg__judge_forms(surg__judge *j) {
   return fits_each(j) && fits_counts(j) && fits_iota(j) && fits_odd(j) && fits_halves(j) &&
-         fits_equation(j) && fits_branches(j) && fits_distinct(j) && fits_still(j);
+         fits_equation(j) && fits_pairs(j) && fits_branches(j) && fits_distinct(j) && fits_still(j);
 }

@@ -79,6 +79,7 @@ typedef struct surg__tfact {
   bool settled;        /* inputs must have fixed sizes, unless at most batch sizes of the model's
                         * inputs are open */
   bool folds;          /* inputs computed from constants count as constants */
+  bool paired_labels;  /* Einsum: each label that is summed over is in two operands */
   bool plain_equation; /* Einsum: no ellipsis, no repeated label in one operand */
   bool branch_ranks;   /* If: outputs of both branches must have equal ranks */
   bool branch_spread;  /* If: outputs of both branches must broadcast to each other */
