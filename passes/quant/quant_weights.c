@@ -188,6 +188,9 @@ static void choose_block(const quant *c, quant_weight *w) {
   if (!c->block || !w->each || w->sum >= surg_tensor_rank(t)) return;
   const uint64_t length = (uint64_t)surg_tensor_dims(t)[w->sum];
   w->block = c->block < length ? c->block : length;
+  if (w->block < length || surg_tensor_rank(t) > 1) return;
+  w->block = 0; /* one scale in a vector is one for the tensor to engines */
+  w->each = false;
 }
 
 static bool wanted(const quant *c, const quant_weight *w,
