@@ -119,8 +119,10 @@ static surg_status try_sizes(profile *x, unsigned which, cli_text *b, trouble *t
   if (s == SURG_OK) s = surg_check(copy, 0, contradiction, t, NULL);
   if (s == SURG_OK && !t->any) put_shapes(copy, b, t);
   if ((s == SURG_EINVALID || s == SURG_EUSAGE) && surg_context_error(x->q.ctx)) {
+    static const char head[] = ": error: "; /* after the name of the file */
+    const char *why = surg_context_error(x->q.ctx), *end = strstr(why, head);
     t->any = true; /* the message of `freeze` gives the reason */
-    cli_text_puts(&t->text, surg_context_error(x->q.ctx));
+    cli_text_puts(&t->text, end ? end + sizeof head - 1 : why);
     s = SURG_OK;
   }
   cli_text_free(&text);
