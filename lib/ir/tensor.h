@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Interface between tensor.c and tensor_typed.c. */
+/* Interface between tensor.c and tensor/typed.c. */
 #ifndef SURG_IR_TENSOR_H
 #define SURG_IR_TENSOR_H
 

@@ -213,8 +213,8 @@ static bool in_blocks(const packed *p, surg__built *w) {
   const uint8_t *zeros = NULL;
   if (p->zeros.v) zeros = bytes_of(p, &p->zeros, p->outputs * row_bytes(p, p->blocks));
   if (!raw || surg_tensor_bytes(raw) != (uint64_t)bytes || (p->zeros.v && !zeros)) return false;
-  surg_value *codes = surg__b_made(
-      b, surg_tensor_new_pieces(b->m->m, SURG_UINT4, dims, 2, same_bytes, raw));
+  surg_value *codes =
+      surg__b_made(b, surg_tensor_new_pieces(b->m->m, SURG_UINT4, dims, 2, same_bytes, raw));
   surg_value *scales = surg__built_reshape(b, surg__built_cast(b, p->scales, SURG_FLOAT), d, 2).v;
   surg_value *const in[3] = {codes, scales, zeros_in_a_row(p, zeros)};
   *w = (surg__built){

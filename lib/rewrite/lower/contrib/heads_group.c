@@ -2,7 +2,7 @@
 /* GroupQueryAttention and RotaryEmbedding of com.microsoft, equivalent to
  * lib/eval/contrib/contrib_attention.c. The past of a sequence has its own length, so new keys are
  * put behind it by a Gather from the rows of the past, the new rows, and a row of zeros. */
-#include "rewrite/lower/heads.h"
+#include "rewrite/lower/contrib/heads.h"
 
 typedef struct group {
   surg__heads h;
@@ -55,8 +55,9 @@ static bool read_quantized(group *g) {
   const int64_t bits = surg_node_int(g->h.n, "kv_cache_bit_width", 0);
   const int dtype = g->past_k.dtype;
   g->bits = dtype == SURG_INT8 && bits == 8 ? 8 : dtype == SURG_UINT8 && bits == 4 ? 4 : 0;
-  if (surg__b_bad(b, g->past_k.rank != 4 || g->past_v.rank != 4 || g->past_v.dtype != dtype ||
-                         !g->bits || (g->bits == 4 && g->size % 2),
+  if (surg__b_bad(b,
+                  g->past_k.rank != 4 || g->past_v.rank != 4 || g->past_v.dtype != dtype ||
+                      !g->bits || (g->bits == 4 && g->size % 2),
                   "past: expected floats of rank 4, or integers of 8 or 4 bits") ||
       surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
     return false;
@@ -174,8 +175,7 @@ static surg__built joined(const group *g, surg__built past, surg__built x) {
 static surg__built codes_of(const group *g, surg__built past) {
   surg__builder *b = g->h.b;
   surg__built y = surg__built_cast(b, past, SURG_INT32);
-  if (g->bits == 4)
-    y = surg__built_number(b, "Sub", surg__built_nibbles(b, y, g->size), 8);
+  if (g->bits == 4) y = surg__built_number(b, "Sub", surg__built_nibbles(b, y, g->size), 8);
   y = surg__built_cast(b, y, SURG_FLOAT);
   y.rank = 4;
   for (uint32_t i = 0; i < 3; i++) y.d[i] = past.d[i];
@@ -201,8 +201,8 @@ static surg__built cache_of(const group *g, surg__built codes) {
 
 /* Keys or values of all positions, of which the cache `name` becomes the present: all are
  * quantized, new ones too. */
-static surg__built through_cache(const group *g, surg__built past, surg__built x,
-                                 surg__built scale, const char *name) {
+static surg__built through_cache(const group *g, surg__built past, surg__built x, surg__built scale,
+                                 const char *name) {
   surg__builder *b = g->h.b;
   const double most = g->bits == 8 ? 127 : 7;
   surg__bdim d[4] = {surg__bdim_fixed(1), surg__bdim_fixed(1), surg__bdim_fixed(1),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Attention, QAttention and MultiHeadAttention of com.microsoft as products and a softmax, computed
  * in float, equivalent to lib/eval/contrib/contrib_attention.c. */
-#include "rewrite/lower/heads.h"
+#include "rewrite/lower/contrib/heads.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Restoring floats from quantized elements, in pieces. */
-#include "ir/tensor_scaled.h"
+#include "ir/tensor/scaled.h"
 
 #define PIECE SURG__SCALED_PIECE
 

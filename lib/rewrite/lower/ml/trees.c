@@ -4,7 +4,7 @@
  * and the leaf with all of them is the one that is reached (the form GEMM of Nakandala et al., "A
  * Tensor Compiler for Unified Machine Learning Prediction Serving", OSDI 2020). Large ones descend
  * step by step, for all trees at once, by Gather. */
-#include "rewrite/lower/trees.h"
+#include "rewrite/lower/ml/trees.h"
 
 #define MOST_PATHS (1u << 22) /* branches times leaves, of the product */
 

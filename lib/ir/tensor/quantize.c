@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "ir/tensor_scaled.h"
+#include "ir/tensor/scaled.h"
 
 #define PIECE SURG__SCALED_PIECE
 

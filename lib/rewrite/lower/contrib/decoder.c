@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* DecoderMaskedMultiHeadAttention of com.microsoft as products and a softmax: one query of each
  * sequence over a buffer of keys that it extends, or over keys that are computed elsewhere. */
-#include "rewrite/lower/heads.h"
+#include "rewrite/lower/contrib/heads.h"
 
 typedef struct decoder {
   surg__heads h;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rewrite/lower/trees.h"
+#include "rewrite/lower/ml/trees.h"
 
 #define MOST_TREE_NODES (1u << 20)
 #define MOST_WEIGHTS (1u << 22) /* nodes times targets */

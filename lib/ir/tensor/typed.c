@@ -95,13 +95,17 @@ static surg_status skip_field(stream *s, uint32_t wire) {
   uint64_t n;
   surg_status st;
   switch (wire) {
-    case WIRE_VARINT: return varint(s, &n);
-    case WIRE_64: return skip(s, 8);
-    case WIRE_32: return skip(s, 4);
+    case WIRE_VARINT:
+      return varint(s, &n);
+    case WIRE_64:
+      return skip(s, 8);
+    case WIRE_32:
+      return skip(s, 4);
     case WIRE_LEN:
       st = varint(s, &n);
       return st != SURG_OK ? st : skip(s, n);
-    default: return truncated(s);
+    default:
+      return truncated(s);
   }
 }
 
@@ -155,13 +159,19 @@ static layout layout_of(int dtype) {
   unsigned bits = surg__dtype_bits(dtype);
   switch (dtype) {
     case SURG_FLOAT:
-    case SURG_COMPLEX64: return (layout){FLOAT_DATA, WIRE_32, 4};
+    case SURG_COMPLEX64:
+      return (layout){FLOAT_DATA, WIRE_32, 4};
     case SURG_DOUBLE:
-    case SURG_COMPLEX128: return (layout){DOUBLE_DATA, WIRE_64, 8};
-    case SURG_INT64: return (layout){INT64_DATA, WIRE_VARINT, 8};
-    case SURG_UINT32: return (layout){UINT64_DATA, WIRE_VARINT, 4};
-    case SURG_UINT64: return (layout){UINT64_DATA, WIRE_VARINT, 8};
-    default: return (layout){INT32_DATA, WIRE_VARINT, bits < 8 ? 1 : bits / 8};
+    case SURG_COMPLEX128:
+      return (layout){DOUBLE_DATA, WIRE_64, 8};
+    case SURG_INT64:
+      return (layout){INT64_DATA, WIRE_VARINT, 8};
+    case SURG_UINT32:
+      return (layout){UINT64_DATA, WIRE_VARINT, 4};
+    case SURG_UINT64:
+      return (layout){UINT64_DATA, WIRE_VARINT, 8};
+    default:
+      return (layout){INT32_DATA, WIRE_VARINT, bits < 8 ? 1 : bits / 8};
   }
 }
 
