@@ -280,6 +280,7 @@ struct surg_value {
   surg_use *uses, *uses_tail, *last_output, *first_soft;
   surg__decl decl;          /* of the input, else of its value_info entry */
   bool in_value_info;       /* decl is an entry of value_info */
+  uint8_t passed;           /* for lib/target: what calls do with this input of a function */
   const surg_type *inferred;
   const struct surg__elems *elems; /* known facts about its elements; valid while `inferred` is */
   const struct surg__found *found; /* cached range; valid while `elems` is */
@@ -395,6 +396,7 @@ struct surg_function {
   bool imports_dirty, attrs_dirty, dirty, erased;
   bool walked, missed; /* for lib/infer: a call of it was walked / was skipped */
   bool called;         /* for lib/target: a node calls it */
+  uint64_t unset;      /* for lib/target: attributes without default that a call leaves out */
   surg__src src;
   const surg__about *about;        /* NULL: as in the source */
   SURG_VEC(const char *) attrs;    /* names without default, then names of `defaults` */

@@ -34,7 +34,10 @@ const surg_value *surg__judge_formal(const surg__judge *j, const char *name, boo
 /* The elements that the engine treats as constant, with the defaults of inputs if the target has
  * `defaults`. NULL: the value is computed at run time. */
 const surg_tensor *surg__judge_elements(const surg__judge *j, const surg_value *v);
-/* Whether v is an input of a function that no call passes. O(nodes) */
+/* Marks the functions that some node calls (engines do not read the others), and what the calls
+ * pass: for surg__judge_is_left_out. O(nodes), times the nesting of calls */
+void surg__judge_mark_calls(surg_model *m);
+/* Whether v is an input of a function that calls leave out and none passes. */
 bool surg__judge_is_left_out(const surg_value *v);
 /* Judges what calls of functions leave out: a call, and a node of a function. */
 void surg__judge_arguments(surg__judge *j);

@@ -9,47 +9,52 @@
 #include "target/judge.h"
 
 #define NESTING 20u /* calls in functions that are followed */
+#define NAMED 64u   /* required attributes of a function that are followed */
 
-typedef struct passing {
-  size_t given, absent;
-} passing;
+enum { PASSED = 1, LEFT_OUT = 2 }; /* bits of `passed` of a value: what calls do */
 
-static void add_call(passing *p, const surg_value *given, unsigned depth);
-
-/* Counts the calls that pass input `at` of f, and those that do not. */
-static void count_calls(passing *p, const surg_function *f, size_t at, unsigned depth) {
-  const surg_model *m = surg_graph_model(f->body);
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
-    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
-      if (surg_node_function(n) == f) add_call(p, surg_node_input(n, at), depth);
+/* Whether v is an input of a function. */
+static bool is_of_function(const surg_value *v) {
+  return v->input && surg_value_graph(v)->kind == SURG_GRAPH_FUNCTION;
 }
 
-/* The function of which v is an input, and its place; NULL: it is none. */
-static const surg_function *function_of(const surg_value *v, size_t *at) {
-  const surg_graph *g = surg_value_graph(v);
-  const surg_function *f = g->kind == SURG_GRAPH_FUNCTION ? surg_graph_function(g) : NULL;
-  for (*at = 0; f && *at < surg_graph_input_count(g); ++*at)
-    if (surg_graph_input(g, *at) == v) return f;
-  return NULL;
+/* Records what a call does: inputs that it passes or leaves out, attributes that it does not set.
+ * What is an input of a function around the call is passed where that one is. */
+static bool mark_call(const surg_node *n, surg_function *f) {
+  const size_t required = f->attrs.count - f->defaults.count;
+  bool changed = !f->called;
+  f->called = true;
+  for (size_t i = 0; i < surg_graph_input_count(f->body); i++) {
+    surg_value *v = surg_graph_input(f->body, i);
+    const surg_value *given = surg_node_input(n, i);
+    const uint8_t how = !given ? LEFT_OUT : is_of_function(given) ? given->passed : PASSED;
+    changed |= (how & ~v->passed) != 0;
+    v->passed |= how;
+  }
+  for (size_t i = 0; i < required && i < NAMED; i++)
+    if (!surg_node_attr(n, f->attrs.items[i])) f->unset |= UINT64_C(1) << i;
+  return changed;
 }
 
-static void add_call(passing *p, const surg_value *given, unsigned depth) {
-  size_t at;
-  const surg_function *outer = given ? function_of(given, &at) : NULL;
-  if (outer && depth < NESTING)
-    count_calls(p, outer, at, depth + 1);
-  else if (given)
-    p->given++;
-  else
-    p->absent++;
+void surg__judge_mark_calls(surg_model *m) {
+  bool changed = m->functions.count > 0;
+  for (size_t i = 0; i < m->functions.count; i++) {
+    surg_function *f = m->functions.items[i];
+    f->called = false;
+    f->unset = 0;
+    for (size_t k = 0; k < surg_graph_input_count(f->body); k++)
+      surg_graph_input(f->body, k)->passed = 0;
+  }
+  for (unsigned depth = 0; changed && depth < NESTING; depth++) {
+    changed = false;
+    for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+      for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+        if (surg_node_function(n)) changed |= mark_call(n, surg_node_function(n));
+  }
 }
 
 bool surg__judge_is_left_out(const surg_value *v) {
-  size_t at;
-  passing p = {0};
-  const surg_function *f = v ? function_of(v, &at) : NULL;
-  if (f) count_calls(&p, f, at, 0);
-  return p.absent && !p.given;
+  return v && is_of_function(v) && v->passed == LEFT_OUT;
 }
 
 static void judge_call(surg__judge *j, const surg_function *f) {
@@ -64,15 +69,13 @@ static void judge_call(surg__judge *j, const surg_function *f) {
 
 /* --- nodes of functions --- */
 
-/* Whether a call of f leaves out an attribute that has no default. */
+/* Whether a call of f leaves out an attribute that has no default. One that f does not have is left
+ * out by all. */
 static bool is_ever_unset(const surg_function *f, const char *name) {
-  const surg_model *m = surg_graph_model(f->body);
-  for (size_t i = 0; i < f->defaults.count; i++)
-    if (!strcmp(f->defaults.items[i]->name, name)) return false;
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
-    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
-      if (surg_node_function(n) == f && !surg_node_attr(n, name)) return true;
-  return false;
+  size_t i = 0;
+  while (i < f->attrs.count && strcmp(f->attrs.items[i], name) != 0) i++;
+  if (i == f->attrs.count) return f->called;
+  return i < NAMED && i < f->attrs.count - f->defaults.count && (f->unset >> i & 1);
 }
 
 /* Reports a required attribute that is one of the function, and that a call does not set. */
@@ -100,12 +103,11 @@ static void judge_absent(surg__judge *j) {
  * engine takes its type from the formal input or output at that place, and there is none. Where the
  * target states nothing, engines are known that reject it only if the first is no input. */
 static void judge_ends(surg__judge *j, const surg_graph *body) {
-  size_t at;
   const surg_value *v = NULL, *first = surg_node_input(j->n, 0);
   const bool open = j->t->function_variadic == SURG__UNSAID;
-  if (open && first && function_of(first, &at)) return;
+  if (open && first && is_of_function(first)) return;
   for (size_t i = j->s->n_inputs; i < surg_node_input_count(j->n) && !v; i++)
-    if (surg_node_input(j->n, i) && function_of(surg_node_input(j->n, i), &at))
+    if (surg_node_input(j->n, i) && is_of_function(surg_node_input(j->n, i)))
       v = surg_node_input(j->n, i);
   for (size_t i = j->s->n_outputs; i < surg_node_output_count(j->n) && !v; i++)
     for (size_t k = 0; k < surg_graph_output_count(body); k++)

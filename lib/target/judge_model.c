@@ -343,16 +343,6 @@ static surg_status judge_read(const surg__target *t, surg_model *m, surg__object
   return s == SURG_OK ? surg__target_valid(t, m, fn, user) : s;
 }
 
-/* Marks the functions that some node calls. Engines do not read the others. */
-static void mark_called(surg_model *m) {
-  for (size_t i = 0; i < m->functions.count; i++) m->functions.items[i]->called = false;
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
-    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      surg_function *f = surg_node_function(n);
-      if (f) f->called = true;
-    }
-}
-
 /* Reports the first import of a function that is out of the range of opsets. */
 static void judge_function_opsets(walk *w, const surg_function *f) {
   for (size_t i = 0; i < surg_function_import_count(f); i++)
@@ -499,7 +489,7 @@ static surg_status judge_functions(const surg__target *t, surg_model *m, surg__o
   walk w = {.t = t, .m = m, .fn = fn, .user = user};
   if (t->functions != SURG__YES || !m->functions.count) return SURG_OK;
   surg__buf_init(&w.text, t->ctx);
-  mark_called(m);
+  surg__judge_mark_calls(m);
   for (size_t i = 0; i < m->functions.count; i++) {
     const surg_function *f = m->functions.items[i];
     /* An engine that does not check the opsets of functions reads only those that are called. */
@@ -651,7 +641,7 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   if (t->needs_value) judge_void(&w);
   if (t->nesting) judge_nesting(&w);
   once done = {.external = t->external != SURG__NO};
-  mark_called(m);
+  surg__judge_mark_calls(m);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) judge_graph(&w, g, &done);
   surg__judge_lost(t, m, fn, user);
   judge_named(&w, &done);
