@@ -288,8 +288,7 @@ static surg_status gather_nd(surg__builder *b) {
   surg__bdim d[SURG__BT_RANK] = {product(b, &x, 0, all)};
   for (uint32_t k = all; k < x.rank; k++) d[1 + k - all] = x.d[k];
   const surg__built rows = surg__built_reshape(b, x, d, 1 + x.rank - all);
-  surg__built_result(b, "y",
-                  surg__built_gather(b, rows, row_places(b, &x, i, (uint32_t)batch), 0));
+  surg__built_result(b, "y", surg__built_gather(b, rows, row_places(b, &x, i, (uint32_t)batch), 0));
   return b->status;
 }
 
@@ -349,22 +348,56 @@ static surg__built node_on(surg__builder *b, const char *op, surg__built like,
   return like;
 }
 
+/* The operands of a scattering with a reduction, and the operator that combines. */
+typedef struct reduced {
+  surg__built x, i, u;
+  const char *op;
+  uint32_t axis; /* of ScatterElements */
+} reduced;
+
+static bool read_reduced(surg__builder *b, reduced *r) {
+  r->op = reduction_of(surg__b_matched(b));
+  return !surg__b_bad(b, !r->op, "the reduction is unsupported") && surg__b_attrs_known(b) &&
+         surg__built_get(b, "x", &r->x) && surg__built_get(b, "i", &r->i) &&
+         surg__built_get(b, "u", &r->u) &&
+         !surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11");
+}
+
+static bool read_elements(surg__builder *b, reduced *r) {
+  return read_reduced(b, r) &&
+         !surg__b_bad(b, r->i.rank != r->x.rank, "i and x: expected equal ranks") &&
+         !surg__b_bad(b, r->u.rank != r->x.rank, "u and x: expected equal ranks") &&
+         get_axis(b, "a", r->x.rank, &r->axis);
+}
+
+/* *n: the number of tuples of a ScatterND. */
+static bool read_tuples(surg__builder *b, reduced *r, surg__bdim *n) {
+  if (!read_reduced(b, r) || !tuples_fit(&r->x, &r->i, 0)) return false;
+  *n = product(b, &r->i, 0, r->i.rank - 1);
+  return true;
+}
+
+/* Makes i a matrix of n tuples, and u a list of what they get. */
+static void list_tuples(surg__builder *b, reduced *r, surg__bdim n) {
+  const surg__bdim last = r->i.d[r->i.rank - 1];
+  const uint32_t length = (uint32_t)last.n;
+  surg__bdim d[SURG__BT_RANK] = {n, last};
+  r->i = surg__built_reshape(b, r->i, d, 2);
+  for (uint32_t k = length; k < r->x.rank; k++) d[1 + k - length] = r->x.d[k];
+  r->u = surg__built_reshape(b, r->u, d, 1 + r->x.rank - length);
+}
+
 /* y = ScatterElements <axis = a, reduction> (x, i, u). Duplicate indices only occur along the axis,
  * so each slice of it is applied in one step, slice after slice. */
 static surg_status scatter_reduced(surg__builder *b) {
-  surg__built x, i, u;
-  uint32_t axis;
-  const char *op = reduction_of(surg__b_matched(b));
-  if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
-      !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
-      !surg__built_get(b, "u", &u) ||
-      surg__b_bad(b, i.rank != x.rank, "i and x: expected equal ranks") ||
-      surg__b_bad(b, u.rank != x.rank, "u and x: expected equal ranks") ||
-      !get_axis(b, "a", x.rank, &axis) ||
-      surg__b_bad(b, i.d[axis].n < 1, "i: a size is unknown or 0") ||
-      surg__b_bad(b, i.d[axis].n > MOST_PARTS, "i: a size is above the limit of a rewrite") ||
-      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
+  reduced r;
+  if (!read_elements(b, &r) || surg__b_bad(b, r.i.d[r.axis].n < 1, "i: a size is unknown or 0") ||
+      surg__b_bad(b, r.i.d[r.axis].n > MOST_PARTS, "i: a size is above the limit of a rewrite"))
     return SURG_EUNSUPPORTED;
+  const surg__built i = r.i, u = r.u;
+  const uint32_t axis = r.axis;
+  const char *op = r.op;
+  surg__built x = r.x;
   for (int64_t k = 0; k < i.d[axis].n; k++) {
     const surg__built at = part(b, i, axis, k), put = part(b, u, axis, k);
     surg_value *const get[2] = {x.v, at.v};
@@ -380,22 +413,15 @@ static surg_status scatter_reduced(surg__builder *b) {
 
 /* y = ScatterND <reduction> (x, i, u): one tuple after another. */
 static surg_status scatter_nd_reduced(surg__builder *b) {
-  surg__built x, i, u;
-  const char *op = reduction_of(surg__b_matched(b));
-  if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
-      !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
-      !surg__built_get(b, "u", &u) || !tuples_fit(&x, &i, 0) ||
-      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
-    return SURG_EUNSUPPORTED;
-  const surg__bdim n = product(b, &i, 0, i.rank - 1);
-  const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
-  if (surg__b_bad(b, n.n < 1, "the number of indices is unknown or 0") ||
+  reduced r;
+  surg__bdim n;
+  if (!read_tuples(b, &r, &n) || surg__b_bad(b, n.n < 1, "the number of indices is unknown or 0") ||
       surg__b_bad(b, n.n > MOST_PARTS, "it has more parts than a rewrite may list"))
     return SURG_EUNSUPPORTED;
-  surg__bdim d[SURG__BT_RANK] = {n, i.d[i.rank - 1]};
-  i = surg__built_reshape(b, i, d, 2);
-  for (uint32_t k = length; k < x.rank; k++) d[1 + k - length] = x.d[k];
-  u = surg__built_reshape(b, u, d, 1 + x.rank - length);
+  list_tuples(b, &r, n);
+  const surg__built i = r.i, u = r.u;
+  const char *op = r.op;
+  surg__built x = r.x;
   for (int64_t k = 0; k < n.n; k++) {
     const surg__built at = part(b, i, 0, k), put = part(b, u, 0, k);
     surg_value *const get[2] = {x.v, at.v};
@@ -417,21 +443,20 @@ typedef struct sweep {
   surg__bscope outside;
 } sweep;
 
-static void begin_sweep(sweep *p, surg__builder *b, surg__built x, surg__built i, surg__built u,
-                         uint32_t axis) {
+static void begin_sweep(sweep *p, surg__builder *b, const reduced *r, uint32_t axis) {
   p->b = b;
-  surg_value *in[3] = {surg__bdim_scalar(b, i.d[axis], SURG_INT64).v};
+  surg_value *in[3] = {surg__bdim_scalar(b, r->i.d[axis], SURG_INT64).v};
   in[1] = surg__b_scalar(b, SURG_BOOL, 1);
-  in[2] = x.v;
+  in[2] = r->x.v;
   p->loop = surg__b_node(b, "Loop", in, 3);
   p->outside = surg__b_enter(b, p->loop, "body");
   const surg__bdim one = surg__bdim_fixed(1);
   surg__built turn = {.v = surg__b_scalar_input(b, "turn", SURG_INT64), .dtype = SURG_INT64};
   p->on = surg__b_scalar_input(b, "on", SURG_BOOL);
-  p->so_far = surg__b_body_input(b, "state", x.dtype);
+  p->so_far = surg__b_body_input(b, "state", r->x.dtype);
   turn = surg__built_reshape(b, turn, &one, 1);
-  p->at = surg__built_gather(b, i, turn, axis).v;
-  p->put = surg__built_gather(b, u, turn, axis).v;
+  p->at = surg__built_gather(b, r->i, turn, axis).v;
+  p->put = surg__built_gather(b, r->u, turn, axis).v;
 }
 
 static void end_sweep(sweep *p, surg_value *y, int dtype) {
@@ -443,48 +468,31 @@ static void end_sweep(sweep *p, surg_value *y, int dtype) {
 
 /* y = ScatterElements <axis = a, reduction> (x, i, u), as scatter_reduced. */
 static surg_status scatter_in_turns(surg__builder *b) {
-  surg__built x, i, u;
-  uint32_t axis;
+  reduced r;
   sweep p;
-  const char *op = reduction_of(surg__b_matched(b));
-  if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
-      !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
-      !surg__built_get(b, "u", &u) ||
-      surg__b_bad(b, i.rank != x.rank, "i and x: expected equal ranks") ||
-      surg__b_bad(b, u.rank != x.rank, "u and x: expected equal ranks") ||
-      !get_axis(b, "a", x.rank, &axis) ||
-      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
-    return SURG_EUNSUPPORTED;
-  begin_sweep(&p, b, x, i, u, axis);
+  if (!read_elements(b, &r)) return SURG_EUNSUPPORTED;
+  begin_sweep(&p, b, &r, r.axis);
   surg_value *had = op2(b, "GatherElements", p.so_far, p.at);
-  surg__b_set_int(b, had, "axis", axis);
-  surg_value *const set[3] = {p.so_far, p.at, op2(b, op, had, p.put)};
+  surg__b_set_int(b, had, "axis", r.axis);
+  surg_value *const set[3] = {p.so_far, p.at, op2(b, r.op, had, p.put)};
   surg_value *y = surg__b_node(b, "ScatterElements", set, 3);
-  surg__b_set_int(b, y, "axis", axis);
-  end_sweep(&p, y, x.dtype);
+  surg__b_set_int(b, y, "axis", r.axis);
+  end_sweep(&p, y, r.x.dtype);
   return b->status;
 }
 
 /* y = ScatterND <reduction> (x, i, u), as scatter_nd_reduced. */
 static surg_status scatter_nd_in_turns(surg__builder *b) {
-  surg__built x, i, u;
+  reduced r;
+  surg__bdim n;
   sweep p;
-  const char *op = reduction_of(surg__b_matched(b));
-  if (surg__b_bad(b, !op, "the reduction is unsupported") || !surg__b_attrs_known(b) ||
-      !surg__built_get(b, "x", &x) || !surg__built_get(b, "i", &i) ||
-      !surg__built_get(b, "u", &u) || !tuples_fit(&x, &i, 0) ||
-      surg__b_bad(b, b->m->opset < 11, "the rewrite requires opset 11"))
-    return SURG_EUNSUPPORTED;
-  const uint32_t length = (uint32_t)i.d[i.rank - 1].n;
-  surg__bdim d[SURG__BT_RANK] = {product(b, &i, 0, i.rank - 1), i.d[i.rank - 1]};
-  i = surg__built_reshape(b, i, d, 2);
-  for (uint32_t k = length; k < x.rank; k++) d[1 + k - length] = x.d[k];
-  u = surg__built_reshape(b, u, d, 1 + x.rank - length);
-  begin_sweep(&p, b, x, i, u, 0);
+  if (!read_tuples(b, &r, &n)) return SURG_EUNSUPPORTED;
+  list_tuples(b, &r, n);
+  begin_sweep(&p, b, &r, 0);
   surg_value *had = op2(b, "GatherND", p.so_far, p.at);
-  surg_value *const set[3] = {p.so_far, p.at, op2(b, op, had, p.put)};
+  surg_value *const set[3] = {p.so_far, p.at, op2(b, r.op, had, p.put)};
   surg_value *y = surg__b_node(b, "ScatterND", set, 3);
-  end_sweep(&p, y, x.dtype);
+  end_sweep(&p, y, r.x.dtype);
   return b->status;
 }
 
@@ -638,7 +646,7 @@ static surg_status sums_along(surg__builder *b) {
 /* For each element of x, the update written there; the last one if there are several. */
 typedef struct written {
   surg__built x, u;
-  int64_t *index; /* elements of the indices tensor */
+  int64_t *index;     /* elements of the indices tensor */
   double *from, *hit; /* per element of x: number of its update; 1 if it has one */
   uint64_t count, updates, indices;
 } written;
