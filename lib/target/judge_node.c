@@ -451,12 +451,6 @@ static bool is_early(const surg__judge *j, int64_t opset) {
   return false;
 }
 
-static bool is_listed(const surg__tlist *list, const char *name) {
-  for (size_t i = 0; i < list->n; i++)
-    if (!strcmp(list->items[i], name)) return true;
-  return false;
-}
-
 /* Judges an operator that does not exist in the imported opset, so that its version is undefined.
  * Skipped for engine domains, which are extended without a new version, and for opsets newer than
  * the schema tables. */
@@ -469,8 +463,8 @@ static void judge_presence(surg__judge *j, const char *domain) {
   const surg_model *m = surg_graph_model(surg_node_graph(j->n));
   const bool none = !domain[0] && !surg_model_import_count(m) && surg_model_ir_version(m) >= 3;
   surg__verdict v = surg__target_finding(j->t, opset > 0 ? "E103" : none ? "E121" : "E104");
-  if (opset <= 0 && !domain[0] && j->t->layers.n)
-    v = is_listed(&j->t->layers, surg_node_op_type(j->n)) ? SURG__UNKNOWN : SURG__ILLEGAL;
+  if (opset <= 0 && !domain[0] && j->t->unimported.n)
+    v = surg__listed(&j->t->unimported, surg_node_op_type(j->n)) ? SURG__UNKNOWN : SURG__ILLEGAL;
   /* which version the engine uses is unknown */
   if (v == SURG__LEGAL && !domain[0] && opset <= 0) v = SURG__UNKNOWN;
   if (v == SURG__LEGAL) return;

@@ -227,12 +227,12 @@ struct surg_target {
   const char *const *registered; /* "com.acme" or "com.acme:Foo"; set by the caller that judges */
   size_t n_registered;
   SURG_VEC(surg__taccept) accepts; /* by code of a finding */
-  surg__tlist layers; /* operators that may be imported without an import of their domain; others
-                       * are not. Empty: not stated */
-  surg__tlist some;   /* findings that it accepts in some places, whatever `accepts` states of the
-                       * code: "E110/output", "E113/named", "E117/untyped" */
-  surg__tlist half;   /* operators computed in float16 if their inputs are; the others in float,
-                       * between casts that the engine inserts. Empty: not stated */
+  surg__tlist unimported;   /* operators that may be imported without an import of their domain;
+                             * others are not. Empty: not stated */
+  surg__tlist accepts_some; /* findings that it accepts in some places, whatever `accepts` states of
+                             * the code: "E110/output", "E113/named", "E117/untyped" */
+  surg__tlist half; /* operators computed in float16 if their inputs are; the others in float,
+                     * between casts that the engine inserts. Empty: not stated */
   bool half_any; /* `half`: a cast to the same type may fail if one neighbor is computed in float */
   const surg__tspan *early; /* opsets in which the engine has ONNX operators that ONNX adds later */
   size_t n_early;

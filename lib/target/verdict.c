@@ -199,8 +199,8 @@ static bool has_name(const surg_node *n) {
  * an undefined output of the model; a value that is defined twice, if one of the nodes has a name;
  * an attribute without a type. */
 static bool is_among(const surg__target *t, const surg__defect *d) {
-  for (size_t i = 0; i < t->some.n; i++) {
-    const char *code = t->some.items[i], *how = strchr(code, '/');
+  for (size_t i = 0; i < t->accepts_some.n; i++) {
+    const char *code = t->accepts_some.items[i], *how = strchr(code, '/');
     const surg_node *first = d->first ? surg_value_producer(d->first, NULL) : NULL;
     if (!how || strncmp(code, d->code, (size_t)(how - code)) != 0) continue;
     if (!strcmp(how, "/output")) return !d->node;
