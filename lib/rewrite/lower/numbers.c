@@ -14,6 +14,8 @@ static surg_status cast_parts(surg__builder *b) {
   const size_t count = surg_node_input_count(n);
   surg_value **in = surg__arena_array(b->m->arena, count + 1, sizeof *in);
   if (!in) return SURG_ENOMEM;
+  for (size_t i = 0; i < count; i++) /* before any Cast is made: a refusal undoes nothing */
+    if (surg__b_bad(b, !surg_node_input(n, i), "an input is absent")) return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < count; i++) in[i] = cast(b, surg_node_input(n, i), to);
   surg_value *y = surg__b_node(b, surg_node_op_type(n), in, count);
   surg__b_copy_attrs(b, y, n, NULL);
