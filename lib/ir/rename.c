@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Renames many values at once, so that names can be swapped and shadowed names stay shadowed. */
+#include <stdlib.h>
+
 #include "ir/edit.h"
 
 typedef struct entry {
@@ -9,6 +11,7 @@ typedef struct entry {
 
 typedef struct renaming {
   entry *list;
+  uintptr_t *names; /* addresses of the new names, in order */
   size_t n;
 } renaming;
 
@@ -30,13 +33,39 @@ static bool may_share(const surg_value *outer, const surg_value *inner) {
   return old_name(outer) == old_name(inner) || (inner->input && unread(outer, inner));
 }
 
+static int by_address(const void *x, const void *y) {
+  const uintptr_t a = *(const uintptr_t *)x, b = *(const uintptr_t *)y;
+  return (a > b) - (a < b);
+}
+
+/* The number of new names with an address below this one. */
+static size_t below(const renaming *r, uintptr_t address) {
+  size_t low = 0, high = r->n;
+  while (low < high) {
+    const size_t mid = low + (high - low) / 2;
+    if (r->names[mid] < address)
+      low = mid + 1;
+    else
+      high = mid;
+  }
+  return low;
+}
+
+/* Whether all values of this name got it here. Then each of them looks at the scopes around it, and
+ * none has to look for others below it, which takes as long as the model has graphs. */
+static bool all_renamed(const renaming *r, const char *name) {
+  const uintptr_t address = (uintptr_t)name;
+  return below(r, address + 1) - below(r, address) == surg__name_of(name)->values;
+}
+
 /* Whether a scope sees v and another value of its name that may not share it. */
-static bool clashes(const surg_value *v) {
+static bool clashes(const renaming *r, const surg_value *v) {
   uint32_t others = surg__name_of(v->name)->values - 1;
   for (const surg_graph *g = surg_graph_parent(v->graph); g && others; g = surg_graph_parent(g)) {
     const surg_value *w = surg__find_value(g, v->name);
     if (w && !may_share(w, v)) return true;
   }
+  if (others && all_renamed(r, v->name)) return false;
   for (const surg_graph *h = v->graph->next; h && others; h = h->next) {
     const surg_value *w = surg__find_value(h, v->name);
     if (!w) continue;
@@ -93,8 +122,10 @@ static surg_status rename_list(const renaming *r, const surg_model *m, const sur
   const size_t done = set_all(r);
   if (m->status != SURG_OK) return m->status;
   if (done < r->n) *clash = r->list[done].v;
+  for (size_t i = 0; i < r->n; i++) r->names[i] = (uintptr_t)r->list[i].name;
+  qsort(r->names, r->n, sizeof *r->names, by_address);
   for (size_t i = 0; i < r->n && !*clash; i++)
-    if (clashes(r->list[i].v)) *clash = r->list[i].v;
+    if (clashes(r, r->list[i].v)) *clash = r->list[i].v;
   if (!*clash) return SURG_OK;
   return set_back(r) ? SURG_EINVALID : m->status;
 }
@@ -112,12 +143,14 @@ surg_status surg_model_rename_values(surg_model *m, surg_value *const *values,
   if (s != SURG_OK || n == 0) return s;
   if (!values || !names) return SURG_EUSAGE;
   const surg_value *clash = NULL;
-  renaming r = {.list = surg__calloc(m->ctx, n, sizeof *r.list)};
-  if (!r.list) return surg__oom(m->ctx, surg_model_path(m));
-  s = read_list(m, &r, values, names, n, &at);
+  renaming r = {.list = surg__calloc(m->ctx, n, sizeof *r.list),
+                .names = surg__calloc(m->ctx, n, sizeof *r.names)};
+  s = r.list && r.names ? read_list(m, &r, values, names, n, &at)
+                        : surg__oom(m->ctx, surg_model_path(m));
   if (s == SURG_OK) s = rename_list(&r, m, &clash);
   if (clash) at = index_of(clash, values, n);
   for (size_t i = 0; i < r.n; i++) r.list[i].v->work = NULL;
+  surg__free(m->ctx, r.names);
   surg__free(m->ctx, r.list);
   if (failed && s != SURG_OK) *failed = at;
   return s;

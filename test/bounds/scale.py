@@ -20,6 +20,7 @@ import shapes
 SLACK, SECONDS = 2.2, 0.04
 COMMANDS = [["--no-fsync", "m.onnx", "out.onnx"], ["check", "m.onnx"],
             ["mend", "--no-fsync", "m.onnx", "out.onnx"],
+            ["rename", "--no-fsync", "--prefix", "q/", "--of", "values", "m.onnx", "out.onnx"],
             ["--no-fsync", "--opset", "21", "--allow", "lossy", "m.onnx", "out.onnx"],
             ["check", "--target", "onnxruntime-1.4", "m.onnx"], ["info", "--json", "m.onnx"],
             ["cat", "m.onnx"]]
@@ -84,10 +85,10 @@ def main():
     p.add_argument("--from", type=int, dest="n",
                    default=int(os.environ.get("ONNXSURG_SCALE", "700")))
     p.add_argument("--factor", type=int, default=6)
-    p.add_argument("--few", action="store_true", help="simplify, check and mend only")
+    p.add_argument("--few", action="store_true", help="simplify, check, mend and rename only")
     p.add_argument("--table", action="store_true", help="print a line for each command and shape")
     a = p.parse_intermixed_args()
-    commands = COMMANDS[:3] if a.few else COMMANDS
+    commands = COMMANDS[:4] if a.few else COMMANDS
     tool, bad, count = os.path.abspath(a.tool), 0, 0
     for shape in shapes.SHAPES:
         if a.shapes and shape.__name__ not in a.shapes:

@@ -75,6 +75,17 @@ def branches(n):
     return plain(nodes + [end(f"t{n - 1}")], ins=(X, value("c", BOOL, ())))
 
 
+def namesakes(n):
+    """n Ifs whose arms have values of the same names."""
+    nodes = []
+    for i in range(n):
+        arms = [a_graph(which, graph([node("Exp", ["x"], ["t"]), node("Neg", ["t"], ["r"])], [], [],
+                                     [value("r", FLOAT, ("N", 4))], name=which))
+                for which in ("then_branch", "else_branch")]
+        nodes.append(node("If", ["c"], [f"t{i}"], *arms))
+    return plain(nodes + [end(f"t{n - 1}")], ins=(X, value("c", BOOL, ())))
+
+
 def loops(n):
     """n Loops, each with a body of three nodes."""
     nodes = []
@@ -242,6 +253,6 @@ def attributes(n):
                  opsets=(("", 17), ("acme", 1)))
 
 
-SHAPES = [chain, backwards, star, fan_in, same_input, grid, halves, branches, loops, calls, functions,
+SHAPES = [chain, backwards, star, fan_in, same_input, grid, halves, branches, namesakes, loops, calls, functions,
           same_names, taken_names, equal_nodes, equal_weights, constants, moves, rules, activations,
           sizes, symbols, huge, sequence, claims, unknown, dead, slices, attributes]
