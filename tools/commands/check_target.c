@@ -106,8 +106,10 @@ surg_verdict target_verdict(const target_tally *all) {
 static void print_verdict(const report *r, const surg_target *t, surg_verdict v,
                           const target_tally *all) {
   cli_put(stdout, r->path);
-  printf(": %s by %s", v == SURG_SUPPORT_UNKNOWN ? "support unknown" : r->verdict,
-         surg_target_name(t));
+  if (v == SURG_SUPPORT_UNKNOWN)
+    printf(": support by %s is unknown", surg_target_name(t));
+  else
+    printf(": %s by %s", r->verdict, surg_target_name(t));
   if (v == SURG_UNSUPPORTED) put_reasons(all->unsupported, "reason");
   if (v == SURG_UNSUPPORTED && all->misread == all->unsupported)
     printf(all->fed ? " (it may import the model, and then computes something else)"

@@ -237,17 +237,18 @@ static void tell_verdict(const repairing *r, const surg_repair_result *x) {
   const char *name = surg_target_name(r->t);
   const size_t before = x->unsupported_before;
   cli_put(stderr, r->in);
-  if (!before)
+  if (!before && x->unknown)
+    fprintf(stderr, ": %ssupport by %s is unknown\n", x->mended ? "mended; " : "", name);
+  else if (!before)
     fprintf(stderr, ": %s%s by %s\n", x->mended ? "mended; " : "",
-            x->unknown                       ? "support unknown"
-            : x->mended                      ? "now supported"
+            x->mended                        ? "now supported"
             : x->on_host_before > x->on_host ? "now more of it is supported"
                                              : "already supported",
             name);
   else
     fprintf(stderr, ": unsupported by %s for %zu reason%s; %s\n", name, before,
             before == 1 ? "" : "s",
-            x->unsupported ? "some remain"
+            x->unsupported ? "some reasons remain"
             : x->misread   ? "now imported, and some of it computed otherwise"
             : x->unknown   ? "now support is unknown"
                            : "now supported");
