@@ -6,7 +6,7 @@
 #include "base/os/ending.h"
 #include "base/os/os.h"
 #include "base/os/program.h"
-#include "surgery.h"
+#include "surgery/surgery.h"
 
 #define STACK_PER_LEVEL (64u << 10) /* bytes of stack per nesting level of graphs */
 

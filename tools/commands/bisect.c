@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/os/os.h"
-#include "diff_report.h"
+#include "diff/diff_report.h"
 
 #define TEST_SECONDS 60
 #define PATH_BYTES 4096u

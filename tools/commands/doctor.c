@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_target.h"
+#include "check/check_target.h"
 #include "explain.h"
 #include "findings.h"
 #include "outlook.h"

@@ -8,7 +8,7 @@
 #include "base/os/os.h"
 #include "base/os/program.h"
 
-#include "check_target.h"
+#include "check/check_target.h"
 #include "explain.h"
 #include "findings.h"
 

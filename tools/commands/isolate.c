@@ -8,7 +8,7 @@
 
 #include "base/os/os.h"
 
-#include "run_cli.h"
+#include "run/run_cli.h"
 
 #define SET "test_data_set_0"
 

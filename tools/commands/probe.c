@@ -8,7 +8,7 @@
 
 #include "base/os/os.h"
 #include "cli.h"
-#include "run_cli.h"
+#include "run/run_cli.h"
 
 static const char help[] =
     "usage: onnxsurg probe --import CMD [options] -o NAME.target\n"

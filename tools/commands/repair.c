@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check_target.h"
+#include "check/check_target.h"
 #include "consent.h"
 #include "explain.h"
 #include "fleet.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "check_target.h"
+#include "check/check_target.h"
 
 static const char help[] =
     "usage: onnxsurg targets [--json] [--plugin FILE]\n"

@@ -5,7 +5,7 @@
 
 #include "base/os/os.h"
 #include "fleet.h"
-#include "run_cli.h"
+#include "run/run_cli.h"
 
 #define SEEDS 2
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/os/os.h"
-#include "check_target.h"
+#include "check/check_target.h"
 #include "fleet.h"
 #include "info.h"
 #include "node_row.h"

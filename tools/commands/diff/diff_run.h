@@ -6,7 +6,7 @@
 
 #include <onnxsurg/diff.h>
 
-#include "run_cli.h"
+#include "run/run_cli.h"
 
 typedef struct diff_runs {
   const char *why;        /* why nothing was compared; NULL: something was */
