@@ -223,7 +223,7 @@ int cli_usage(const char *fmt, ...) {
 }
 
 void cli_warn(const cli_common *common, const char *where, const char *text) {
-  if (common->quiet) return;
+  if (common && common->quiet) return;
   cli_progress_clear();
   fprintf(stderr, "%s: warning: %s\n", where, text);
 }

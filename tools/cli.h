@@ -81,7 +81,8 @@ bool cli_real(const char *text, double *out);
 int cli_worse(int a, int b);
 /* Prints a usage error that ends in "try `onnxsurg --help`". Returns EXIT_USAGE. */
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Prints "WHERE: warning: TEXT" unless --quiet is given. `text` is escaped already. */
+/* Prints "WHERE: warning: TEXT" unless --quiet is given. `text` is escaped already. `common` may be
+ * NULL for a warning that --quiet does not silence. */
 void cli_warn(const cli_common *common, const char *where, const char *text);
 /* Prints an out-of-memory error. Returns EXIT_LIMIT. */
 int cli_no_memory(void);
