@@ -181,7 +181,7 @@ static const char *why_not(surg_pass_ctx *p, const surg_rule *r, surg_node *n, b
   *consent = !why && !want(p, r);
   if (*consent)
     return allow_cure(surg_rule_exactness(r));
-  return why ? why : "it could not be made";
+  return why ? why : "the node is protected, or the rewrite limit is reached";
 }
 
 /* Reasons why rules did not apply, each with the number of rules that it applies to. */
@@ -271,7 +271,7 @@ static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g, const nodes *
       const char *why = why_not(p, r, n, &consent);
       snprintf(text, sizeof text, "not replaced: rule %.80s: %.240s", surg_rule_name(r), why);
       if (consent && !surg_pass_bool(p, "all") && !surg_pass_keeps_node(p, n) &&
-          !meant_in_bulk(p, surg_node_domain(n), surg_node_op_type(n)))
+          !meant_in_bulk(p, surg_node_domain(n), surg_node_op_type(n)) && !allow_waits(p, want, n))
         return surg_pass_fail(p, n, text);
       if (!add_reason(p, &all, why, surg_rule_name(r))) return SURG_PASS_FAILED;
     }

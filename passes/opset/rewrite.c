@@ -80,7 +80,7 @@ static void tell_misses(surg_pass_ctx *p, surg_graph *g, const char *name) {
 static surg_node *kept_from(surg_pass_ctx *p, surg_graph *g, const surg_rule *r) {
   for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
     if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) == 0 && !surg_pass_keeps_node(p, n) &&
-        !surg_rule_explain(r, n))
+        !surg_rule_explain(r, n) && !allow_waits(p, want, n))
       return n;
   return NULL;
 }

@@ -20,6 +20,20 @@ static inline const char *allow_cure(surg_exactness e) {
   }
 }
 
+/* Whether a rule that `want` accepts applies to n: then not a lack of consent but protection or the
+ * rewrite limit keeps n. */
+static inline bool allow_waits(surg_pass_ctx *p, bool (*want)(void *, const surg_rule *),
+                               surg_node *n) {
+  surg_context *ctx = surg_pass_context(p);
+  for (size_t k = 0; k < surg_context_rule_count(ctx); k++) {
+    const surg_rule *r = surg_context_rule(ctx, k);
+    if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) == 0 && want(p, r) &&
+        !surg_rule_explain(r, n))
+      return true;
+  }
+  return false;
+}
+
 /* Checks the value of `allow`: FAILED, after a usage message, if it is not a class. */
 static inline surg_pass_result allow_check(surg_pass_ctx *p) {
   static const char *const words[] = {"", "exact", "ulp", "rounding", "approx", "lossy"};
