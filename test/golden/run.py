@@ -3,6 +3,7 @@
 """Runs golden cases: a command, a model as text, and what must come out.
 
     run.py CASEDIR --tool PATH [--update] [--only NAME] [--limits] [--every N]
+           [--under COMMAND]
 
 A case is one text file:
 
@@ -25,6 +26,8 @@ With --limits the expectations are not read. Instead each command that makes a m
 --rewrite-limit 0, 1, 2 ... until the limit no longer bites: the model must hold after any number of
 rewrites and be read again, a limit of 0 must leave it as it was, and the last result must be the
 unlimited one.
+
+With --under the program is run by a command: 'valgrind -q --error-exitcode=99' or an emulator.
 """
 import argparse
 import difflib
@@ -41,7 +44,7 @@ import onnx_wire  # noqa: E402
 
 # Prints what a command wrote. For a sanitized program tools/bootstrap names the plain one, which starts
 # ten times as fast; the command itself is always run by --tool.
-CAT = os.environ.get('ONNXSURG_CAT')
+CAT = [os.environ['ONNXSURG_CAT']] if os.environ.get('ONNXSURG_CAT') else None
 SECONDS = 240  # of one command: a search for a repair takes one, and twenty under a sanitizer
 RESULTS = ('exit', 'stdout', 'stderr', 'output', 'wrote')
 
@@ -92,7 +95,7 @@ def run_case(tool, command, sections):
         if 'OUT' in words and args[0] not in OWN:
             args = with_options(args, ['--verify-each', '--no-fsync'])
         env = dict(os.environ, LC_ALL='C')
-        done = subprocess.run([tool] + args, cwd=root, env=env, capture_output=True, timeout=SECONDS,
+        done = subprocess.run(tool + args, cwd=root, env=env, capture_output=True, timeout=SECONDS,
                               stdin=subprocess.DEVNULL)
         results = []
         if done.returncode:
@@ -102,7 +105,7 @@ def run_case(tool, command, sections):
             if text:
                 results.append((name, text))
         if (root / 'out.onnx').exists():
-            cat = subprocess.run([CAT or tool, 'cat', 'out.onnx'], cwd=root, env=env, capture_output=True,
+            cat = subprocess.run((CAT or tool) + ['cat', 'out.onnx'], cwd=root, env=env, capture_output=True,
                                  timeout=SECONDS)
             text = cat.stdout.decode('utf-8') + cat.stderr.decode('utf-8')
             results.append(('output', text))
@@ -115,7 +118,7 @@ def run_case(tool, command, sections):
 
 
 def cat(tool, path):
-    done = subprocess.run([tool, 'cat', str(path)], capture_output=True, timeout=SECONDS, check=True)
+    done = subprocess.run(tool + ['cat', str(path)], capture_output=True, timeout=SECONDS, check=True)
     return done.stdout
 
 
@@ -133,7 +136,7 @@ def run_limits(tool, command, sections):
                 name = 'in.onnxtxt' if word == 'input' else name
                 (root / name).write_text(body, encoding='utf-8')
         names = {'IN': 'in.onnx', 'OUT': 'out.onnx'}
-        args = [tool] + with_options([names.get(w, w) for w in words[1:]],
+        args = tool + with_options([names.get(w, w) for w in words[1:]],
                                      ['--verify-each', '--no-fsync', '--quiet'])
 
         def run(arguments):
@@ -144,7 +147,7 @@ def run_limits(tool, command, sections):
         def text(name):
             return cat(tool, root / name)
         # Sorted first: putting nodes in order is no rewrite.
-        if run([tool, '--quiet', '--pass', 'toposort', 'in.onnxtxt', 'in.onnx']).returncode:
+        if run(tool + ['--quiet', '--pass', 'toposort', 'in.onnxtxt', 'in.onnx']).returncode:
             return None, 1
         if run(args).returncode:
             return None, 2
@@ -176,7 +179,7 @@ def run_limits(tool, command, sections):
                 return 'no limit is enough', len(limits) + 2
         # What was written can be read again: all of it by one run.
         written = sorted(p.name for p in root.glob('*.onnx') if p.name not in ('in.onnx', 'out.onnx'))
-        done = run([tool, 'check', '--quiet', *written])
+        done = run(tool + ['check', '--quiet', *written])
         if done.returncode not in (0, 1):
             return 'check: exit %d: %s' % (done.returncode, (done.stdout + done.stderr)[-300:]), runs + 4
         return None, runs + 4
@@ -199,8 +202,9 @@ def main():
     parser.add_argument('--only')
     parser.add_argument('--limits', action='store_true')
     parser.add_argument('--every', type=int, default=1, metavar='N', help='one case in N')
+    parser.add_argument('--under', default='', metavar='COMMAND', help='what runs the program')
     options = parser.parse_args()
-    tool = str(pathlib.Path(options.tool).resolve())
+    tool = shlex.split(options.under) + [str(pathlib.Path(options.tool).resolve())]
     cases = sorted(options.casedir.rglob('*.txt'))[::options.every]
     if options.only:
         cases = [c for c in cases if c.stem == options.only]
