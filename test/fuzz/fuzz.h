@@ -31,8 +31,7 @@ static inline surg_context *fuzz_context(void) {
   surg_config config = {.size = sizeof config, .max_memory = 256u << 20, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
   require(ctx != NULL);
-  surg_registry *r = surg__registry(ctx);
-  require(r && surg__register_builtins(r) == SURG_OK);
+  require(surg_context_passes(ctx) != NULL);
   return ctx;
 }
 

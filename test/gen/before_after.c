@@ -160,8 +160,7 @@ static void one(uint64_t seed, bool wild) {
   surg_config config = {.size = sizeof config, .diag = print_line, .diag_user = cannot, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
   gen_options options = {.seed = seed, .wild = wild};
-  surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
-  const bool there = passes && surg__register_builtins(passes) == SURG_OK;
+  const bool there = surg_context_passes(ctx) != NULL;
   surg_model *before = there ? gen_model(ctx, &options) : NULL;
   surg_model *after = surg_model_clone(before);
   const char *pipeline = pipelines[seed % SURG_COUNT(pipelines)];

@@ -278,8 +278,7 @@ static bool one(uint64_t seed, const asked *q) {
   surg_context *ctx = surg_context_new(&config);
   seen known = {.count = 0};
   gen_options options = {.seed = seed, .wild = true, .kind = q->kind, .seen = see, .user = &known};
-  surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
-  const bool there = passes && surg__register_builtins(passes) == SURG_OK;
+  const bool there = surg_context_passes(ctx) != NULL;
   surg_model *m = there ? gen_model(ctx, &options) : NULL;
   gen g = {.state = ~seed};
   snprintf(name, sizeof name, "w%llu.onnx", (unsigned long long)seed);
@@ -307,9 +306,8 @@ static int apply(const char *text, const char *from, const char *to) {
   char why[WHY] = "";
   surg_config config = {.size = sizeof config, .diag = first_error, .diag_user = why};
   surg_context *ctx = surg_context_new(&config);
-  surg_registry *passes = ctx ? surg__registry(ctx) : NULL;
   surg_model *m = NULL;
-  bool ok = passes && surg__register_builtins(passes) == SURG_OK;
+  bool ok = surg_context_passes(ctx) != NULL;
   ok = ok && surg_model_load(ctx, from, NULL, &m) == SURG_OK && after(m, text, to, to, why);
   if (!m) {
     printf("{\"why\":");
