@@ -152,6 +152,7 @@ static surg_status hold(prover *p, surg_model *a, surg_model *b, surg_exactness 
                             .huge = e > SURG_EXACT ? SURG__VERIFY_TAME : 0,
                             .may_lose = true,
                             .rounds = e > SURG_EXACT && p->how->rtol < 0,
+                            .reorders = e >= SURG_ROUNDING,
                             .cancel = p->how->cancel,
                             .cancel_user = p->how->cancel_user};
   tolerances(p, e, &o.tolerance, &adversarial);

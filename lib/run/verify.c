@@ -235,7 +235,7 @@ static surg_status by_rounding(verify *v, const surg__tolerance *t, size_t i, si
     v->shaken[n] = surg__calloc(v->ctx, a->n_out + 1, sizeof *v->shaken[n]);
     if (!v->shaken[n]) return SURG_ENOMEM;
   }
-  if (!v->shook) s = surg__shake(v->models[0], a->engine, a->in, v->shaken);
+  if (!v->shook) s = surg__shake(v->models[0], a->engine, a->in, v->o->reorders, v->shaken);
   v->shook = true;
   *out = s == SURG_OK &&
          surg__shake_explains(&v->sides[1].out[k], &a->out[i], i, v->shaken, t);

@@ -22,6 +22,8 @@ typedef struct surg__verify_options {
   bool ties;      /* indices of equal elements count as equal */
   /* A difference that rounding alone can make counts as not comparable (verify_rounding.c). */
   bool rounds;
+  /* With `rounds`: sums may have been reordered, so that a NaN may be an infinity instead. */
+  bool reorders;
   const surg__fill *fill; /* `fills` kinds of inputs; if 0: random and adversarial */
   size_t fills;
   surg__dim_of dim_of; /* may be NULL: then symbolic dimensions have size 2, and 3 in other runs */
@@ -103,8 +105,9 @@ void surg__verify_seen(surg__verify_output *o, const surg__array *a);
 #define SURG__SHAKES 8
 /* Runs the model again on the inputs, SURG__SHAKES times, with every float that it computes, and
  * inputs that are no integers, moved by a random part of their last bits. out[k]: the outputs of
- * run k, none if it failed; the caller drops them. Only SURG_ENOMEM is a failure. */
-surg_status surg__shake(surg_model *m, const surg__engine *e, const surg__array *in,
+ * run k, none if it failed; the caller drops them. `reorders`: a NaN that it computes becomes an
+ * infinity. Only SURG_ENOMEM is a failure. */
+surg_status surg__shake(surg_model *m, const surg__engine *e, const surg__array *in, bool reorders,
                         surg__array *const out[SURG__SHAKES]);
 /* Whether output i differs in no element by more than rounding moves it in those runs: floats by
  * four times as much, integers by as much. */

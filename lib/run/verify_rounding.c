@@ -3,7 +3,11 @@
  * change the last bits of a value, and what follows may amplify them: Cos of 1e9, a difference
  * of nearly equal sums. Such a difference is no evidence against the rewrite, and equality
  * would be none for it. (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6:
- * the condition of a problem is measured by perturbing its data.) */
+ * the condition of a problem is measured by perturbing its data.)
+ *
+ * An infinity among the terms of a sum leaves no bound (doc/rules.md): inf - inf + 2 inf is NaN,
+ * and inf after its factors were added first. Where sums may have been reordered, a NaN that a
+ * node computes therefore moves to an infinity. Infinities stay: masks are made of them. */
 #include <math.h>
 
 #include "eval/core/number.h"
@@ -17,6 +21,8 @@
 typedef struct shaker {
   surg_context *ctx;
   uint64_t state;
+  size_t run;
+  bool reorders;
 } shaker;
 
 static double last_bits(int dtype) {
@@ -38,7 +44,13 @@ static double draw(shaker *s) {
   return (double)(int64_t)(r >> 11) / 4503599627370496.0 - 1.0;
 }
 
-/* Replaces an array of floats by one that is moved; all: also large integers. */
+/* The infinity that a NaN becomes: the first two runs have each sign everywhere. */
+static double infinity(shaker *s) {
+  const bool negative = s->run < 2 ? s->run == 1 : draw(s) < 0;
+  return negative ? -(double)INFINITY : (double)INFINITY;
+}
+
+/* Replaces an array of floats by one that is moved; all: also large integers, and NaN. */
 static surg_status move(shaker *s, surg__array *a, bool all) {
   const double by = surg__array_is_list(a) ? 0 : last_bits(a->dtype);
   surg__array moved;
@@ -50,7 +62,10 @@ static surg_status move(shaker *s, surg__array *a, bool all) {
     n = a->count - at < SURG__PIECE ? a->count - at : SURG__PIECE;
     surg__load_run(a->dtype, a->data, at, 1, n, v);
     for (uint64_t i = 0; i < n; i++)
-      if (v[i] != rint(v[i]) || (all && fabs(v[i]) > WHOLE_BELOW)) v[i] *= 1 + by * draw(s);
+      if (isnan(v[i]) && all && s->reorders)
+        v[i] = infinity(s);
+      else if (v[i] != rint(v[i]) || (all && fabs(v[i]) > WHOLE_BELOW))
+        v[i] *= 1 + by * draw(s);
     surg__store_reals(a->dtype, moved.data, at, n, v);
   }
   surg__array_drop(a);
@@ -77,10 +92,10 @@ static surg_status run_moved(shaker *s, surg__exec *r, const surg__array *in, su
   return status == SURG_ENOMEM ? status : SURG_OK;
 }
 
-surg_status surg__shake(surg_model *m, const surg__engine *e, const surg__array *in,
+surg_status surg__shake(surg_model *m, const surg__engine *e, const surg__array *in, bool reorders,
                         surg__array *const out[SURG__SHAKES]) {
   surg_context *ctx = surg_model_context(m);
-  shaker s = {ctx, 1};
+  shaker s = {ctx, 1, 0, reorders};
   if (e->ort || e->chain) return SURG_OK; /* they let nothing be moved */
   surg__array *moved =
       surg__calloc(ctx, surg_graph_input_count(surg_model_graph(m)) + 1, sizeof *moved);
@@ -88,8 +103,8 @@ surg_status surg__shake(surg_model *m, const surg__engine *e, const surg__array 
   surg_status status = moved ? surg__exec_open(&r, e, m) : SURG_ENOMEM;
   r.watched.change = change;
   r.watched.user = &s;
-  for (size_t k = 0; k < SURG__SHAKES && status == SURG_OK; k++)
-    status = run_moved(&s, &r, in, moved, out[k]);
+  for (; s.run < SURG__SHAKES && status == SURG_OK; s.run++)
+    status = run_moved(&s, &r, in, moved, out[s.run]);
   if (moved) surg__exec_close(&r);
   surg__free(ctx, moved);
   return status == SURG_ENOMEM ? status : SURG_OK;
