@@ -141,18 +141,6 @@ static float decode(uint32_t code, int mant, int bias) {
   return ldexpf((float)(m | 1u << mant), (int)e - bias - mant);
 }
 
-float surg__half_to_float(uint16_t h) {
-  uint32_t sign = (uint32_t)(h & 0x8000) << 16, e = h >> 10 & 0x1f, m = h & 0x3ff, bits;
-  if (e == 0) {
-    float f = (float)m * 0x1p-24f;
-    return sign ? -f : f;
-  }
-  bits = e == 0x1f ? sign | 0x7f800000u | m << 13 : sign | (e + 112) << 23 | m << 13;
-  float f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-
 static uint16_t double_to_16(double d, int mant, int bias, uint16_t inf) {
   uint16_t sign = signbit(d) ? 0x8000 : 0;
   if (isnan(d)) return (uint16_t)(sign | inf | 1u << (mant - 1));
@@ -165,37 +153,8 @@ uint16_t surg__double_to_half(double d) {
   return double_to_16(d, 10, 15, 0x7c00);
 }
 
-static uint32_t bits_of(float f) {
-  uint32_t x;
-  memcpy(&x, &f, sizeof x);
-  return x;
-}
-
-/* Weights are converted by the gigabyte, so the frequent numbers have a shorter way. Normal halves:
- * the exponent is rebiased and the mantissa rounded in one addition. Denormal ones: adding 0.5 lets
- * the addition of floats round. */
-uint16_t surg__float_to_half(float f) {
-  const uint32_t sign = bits_of(f) >> 16 & 0x8000, x = bits_of(f) & 0x7fffffff;
-  if (x >= 0x47800000) return surg__double_to_half((double)f); /* 65536 on, infinities, NaN */
-  if (x < 0x38800000) return (uint16_t)(sign | (bits_of(fabsf(f) + 0.5f) - 0x3f000000));
-  return (uint16_t)(sign | (x + 0xc8000fff + (x >> 13 & 1)) >> 13);
-}
-
-float surg__bf16_to_float(uint16_t h) {
-  uint32_t bits = (uint32_t)h << 16;
-  float f;
-  memcpy(&f, &bits, sizeof f);
-  return f;
-}
-
 uint16_t surg__double_to_bf16(double d) {
   return double_to_16(d, 7, 127, 0x7f80);
-}
-
-uint16_t surg__float_to_bf16(float f) {
-  const uint32_t x = bits_of(f);
-  if ((x & 0x7fffffff) > 0x7f800000) return surg__double_to_bf16((double)f); /* NaN */
-  return (uint16_t)((x + 0x7fff + (x >> 16 & 1)) >> 16);
 }
 
 /* A float8 format with a sign. The UZ formats have no infinity, no -0, and NaN at 0x80. */
@@ -323,9 +282,28 @@ void surg__pack(int dtype, uint64_t n, const void *unpacked, void *out) {
   const uint8_t *in = unpacked;
   uint8_t *to = out, mask = (uint8_t)((1u << bits) - 1);
   unsigned per_byte = 8 / bits;
-  for (uint64_t i = 0; i < n; ++i) {
+  uint64_t i = 0;
+  for (; bits == 4 && i + 2 <= n; i += 2)
+    to[i / 2] = (uint8_t)((in[i] & 0xf) | in[i + 1] << 4);
+  for (; i < n; ++i) {
     unsigned at = (unsigned)(i % per_byte) * bits;
     uint8_t v = (uint8_t)((in[i] & mask) << at);
     to[i / per_byte] = at == 0 ? v : (uint8_t)(to[i / per_byte] | v);
   }
+}
+
+static bool is_native(int dtype) {
+  return !SURG__BIG_ENDIAN && surg__dtype_bits(dtype) >= 8;
+}
+
+const void *surg__unpacked(int dtype, uint64_t n, const void *from, void *room) {
+  if (is_native(dtype)) return from;
+  surg__unpack(dtype, n, from, room);
+  return room;
+}
+
+const void *surg__packed(int dtype, uint64_t n, const void *from, void *room) {
+  if (is_native(dtype)) return from;
+  surg__pack(dtype, n, from, room);
+  return room;
 }

@@ -25,21 +25,63 @@ bool surg__dtype_is_int(int dtype); /* signed or unsigned integer */
 /* Small float formats as bits. Conversion to float is exact; conversion from float rounds once, to
  * nearest even. `saturate` as the attribute of Cast: true maps values out of range to the largest
  * finite value, false to infinity or NaN. */
-float surg__half_to_float(uint16_t h);
-uint16_t surg__float_to_half(float f);
 uint16_t surg__double_to_half(double d); /* rounded once */
-float surg__bf16_to_float(uint16_t h);
-uint16_t surg__float_to_bf16(float f);
 uint16_t surg__double_to_bf16(double d);
 float surg__fp8_to_float(int dtype, uint8_t b); /* the four FLOAT8 and FLOAT8E8M0 */
 uint8_t surg__float_to_fp8(int dtype, float f, bool saturate);
 float surg__fp4_to_float(uint8_t nibble);
 uint8_t surg__float_to_fp4(float f);
 
+static inline uint32_t surg__float_bits(float f) {
+  uint32_t x;
+  memcpy(&x, &f, sizeof x);
+  return x;
+}
+
+static inline float surg__bits_float(uint32_t x) {
+  float f;
+  memcpy(&f, &x, sizeof f);
+  return f;
+}
+
+/* Weights are converted by the gigabyte: these have no branches, so that loops become vectors. */
+
+/* Normal halves: the exponent is rebiased and the mantissa rounded in one addition. Denormal ones:
+ * adding 0.5 lets the addition of floats round. */
+static inline uint16_t surg__float_to_half(float f) {
+  const uint32_t sign = surg__float_bits(f) >> 16 & 0x8000, x = surg__float_bits(f) & 0x7fffffff;
+  const uint32_t small = surg__float_bits(surg__bits_float(x) + 0.5f) - 0x3f000000;
+  const uint32_t normal = (x + 0xc8000fff + (x >> 13 & 1)) >> 13;
+  const uint32_t beyond = x > 0x7f800000 ? 0x7e00 : 0x7c00; /* from 65536 on; NaN */
+  return (uint16_t)(sign | (x < 0x38800000 ? small : x < 0x47800000 ? normal : beyond));
+}
+
+static inline float surg__half_to_float(uint16_t h) {
+  const uint32_t sign = (uint32_t)(h & 0x8000) << 16, m = (uint32_t)h & 0x3ff;
+  const uint32_t x = (uint32_t)(h & 0x7fff) << 13, e = (uint32_t)h & 0x7c00;
+  const uint32_t small = surg__float_bits((float)(int32_t)m * 0x1p-24f);
+  const uint32_t normal = x + (e == 0x7c00 ? 0x70000000 : 0x38000000);
+  return surg__bits_float(sign | (e == 0 ? small : normal));
+}
+
+static inline uint16_t surg__float_to_bf16(float f) {
+  const uint32_t x = surg__float_bits(f), rounded = (x + 0x7fff + (x >> 16 & 1)) >> 16;
+  const uint32_t nan = (x >> 16 & 0x8000) | 0x7fc0;
+  return (uint16_t)((x & 0x7fffffff) > 0x7f800000 ? nan : rounded);
+}
+
+static inline float surg__bf16_to_float(uint16_t h) {
+  return surg__bits_float((uint32_t)h << 16);
+}
+
 /* Convert between packed elements as stored (first element in the low bits) and one byte per
  * element, sign-extended for INT4 and INT2. Other types are copied between little-endian and native
  * byte order. Not for STRING. */
 void surg__unpack(int dtype, uint64_t n, const void *packed, void *out);
 void surg__pack(int dtype, uint64_t n, const void *unpacked, void *out);
+/* As surg__unpack and surg__pack, without a copy where elements are stored as the machine has them:
+ * then the result is `from`, else `room`, which has the size of the elements. */
+const void *surg__unpacked(int dtype, uint64_t n, const void *from, void *room);
+const void *surg__packed(int dtype, uint64_t n, const void *from, void *room);
 
 #endif

@@ -33,6 +33,10 @@ void *surg__failed(surg_model *m); /* fails the model with the allocator's statu
 /* A blob that is memory of the caller (surg_tensor_borrow). */
 surg__blob *surg__blob_borrow(surg_model *m, const void *data, uint64_t n, surg_release_fn release,
                               void *user);
+/* A blob whose bytes `fn` computes whenever they are read. `release` gets `user` at the end; on
+ * failure (NULL) it is not called. */
+surg__blob *surg__blob_derive(surg_model *m, uint64_t n, surg__derive_fn fn,
+                              surg_release_fn release, void *user);
 
 /* --- names --- */
 static inline bool surg__default_domain(const char *d) {

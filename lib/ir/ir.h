@@ -106,15 +106,18 @@ typedef struct surg__spill {
   int fd;
   uint64_t size;
 } surg__spill;
+/* Computes bytes [off, off + n) of a blob, n > 0, the same ones on each call. */
+typedef surg_status (*surg__derive_fn)(void *user, uint64_t off, void *out, size_t n);
 typedef struct surg__blob {
   uint32_t refs;
   surg_context *ctx;
-  uint8_t *p; /* NULL: in the spill file */
-  surg__spill *spill; /* NULL when p is set */
+  uint8_t *p; /* NULL: in the spill file, or derived */
+  surg__spill *spill; /* NULL when p or `derive` is set */
   uint64_t off, n;
   bool borrowed;           /* p is memory of the caller */
-  surg_release_fn release; /* of borrowed memory, or NULL */
+  surg_release_fn release; /* of borrowed memory, or of `user` for derived bytes; or NULL */
   void *user;
+  surg__derive_fn derive;  /* the bytes are computed when they are read */
 } surg__blob;
 
 /* doc_string and metadata_props that differ from the source (lib/io/about.c). Immutable. */
@@ -608,6 +611,8 @@ int surg__datafile_pread(const surg__datafile *f, void *p, size_t n, uint64_t of
 /* Creates a blob of n bytes. m->blobs owns its reference; a clone adds a reference and lists the
  * blob too. NULL: no memory or no disk space, with the model failed. */
 surg__blob *surg__blob_new(surg_model *m, uint64_t n);
+/* Whether surg__blob_new stores n more bytes in the spill file. */
+bool surg__blob_spills(const surg_model *m, uint64_t n);
 surg_status surg__blob_write(surg__blob *b, uint64_t off, const void *p, size_t n);
 surg_status surg__blob_read(const surg__blob *b, uint64_t off, void *out, size_t n);
 surg__blob *surg__blob_ref(surg__blob *b);

@@ -176,18 +176,23 @@ static surg__spill *spill_of(surg_model *m) {
   return s;
 }
 
+bool surg__blob_spills(const surg_model *m, uint64_t n) {
+  uint64_t total;
+  return !surg__add_u64(m->owned_resident, n, &total) || total > SURG_LIMIT_OWNED_RESIDENT;
+}
+
 /* Allocates storage for the blob: memory while the total is small, else the end of the spill
  * file. */
 static bool place_blob(surg_model *m, surg__blob *b) {
   assert(!b->p && !b->spill);
   uint64_t total;
-  if (surg__add_u64(m->owned_resident, b->n, &total) && total <= SURG_LIMIT_OWNED_RESIDENT) {
+  if (!surg__blob_spills(m, b->n)) {
     b->p = surg__alloc(m->ctx, b->n ? (size_t)b->n : 1);
     if (!b->p) {
       surg__fail(m, surg__oom(m->ctx, NULL));
       return false;
     }
-    m->owned_resident = total;
+    m->owned_resident += b->n;
     return true;
   }
   surg__spill *s = spill_of(m);
@@ -202,16 +207,23 @@ static bool place_blob(surg_model *m, surg__blob *b) {
   return true;
 }
 
-surg__blob *surg__blob_new(surg_model *m, uint64_t n) {
+/* A blob without storage, and room for it in the list of the model. */
+static surg__blob *blob_of(surg_model *m, surg__blob like) {
   surg__blob *b = surg__calloc(m->ctx, 1, sizeof *b);
   if (!b || !surg__vec_reserve(m->ctx, &m->blobs, m->blobs.count + 1)) {
     surg__free(m->ctx, b);
     surg__fail(m, surg__oom(m->ctx, NULL));
     return NULL;
   }
+  *b = like;
   b->refs = 1;
   b->ctx = m->ctx;
-  b->n = n;
+  return b;
+}
+
+surg__blob *surg__blob_new(surg_model *m, uint64_t n) {
+  surg__blob *b = blob_of(m, (surg__blob){.n = n});
+  if (!b) return NULL;
   if (!place_blob(m, b)) {
     surg__free(m->ctx, b);
     return NULL;
@@ -222,20 +234,19 @@ surg__blob *surg__blob_new(surg_model *m, uint64_t n) {
 
 surg__blob *surg__blob_borrow(surg_model *m, const void *data, uint64_t n, surg_release_fn release,
                               void *user) {
-  surg__blob *b = surg__calloc(m->ctx, 1, sizeof *b);
-  if (!b || !surg__vec_reserve(m->ctx, &m->blobs, m->blobs.count + 1)) {
-    surg__free(m->ctx, b);
-    surg__fail(m, surg__oom(m->ctx, NULL));
-    return NULL;
-  }
-  *b = (surg__blob){.refs = 1,
-                    .ctx = m->ctx,
-                    .p = (uint8_t *)(uintptr_t)data,
-                    .n = n,
-                    .borrowed = true,
-                    .release = release,
-                    .user = user};
-  m->blobs.items[m->blobs.count++] = b;
+  surg__blob *b = blob_of(m, (surg__blob){.p = (uint8_t *)(uintptr_t)data,
+                                          .n = n,
+                                          .borrowed = true,
+                                          .release = release,
+                                          .user = user});
+  if (b) m->blobs.items[m->blobs.count++] = b;
+  return b;
+}
+
+surg__blob *surg__blob_derive(surg_model *m, uint64_t n, surg__derive_fn fn,
+                              surg_release_fn release, void *user) {
+  surg__blob *b = blob_of(m, (surg__blob){.n = n, .derive = fn, .release = release, .user = user});
+  if (b) m->blobs.items[m->blobs.count++] = b;
   return b;
 }
 
@@ -247,18 +258,15 @@ surg__blob *surg__blob_ref(surg__blob *b) {
 void surg__blob_unref(surg__blob *b) {
   assert(!b || b->refs > 0);
   if (!b || --b->refs > 0) return;
-  if (b->borrowed) {
-    if (b->release) b->release(b->user, b->p);
-  } else {
-    surg__free(b->ctx, b->p);
-  }
+  if (b->release) b->release(b->user, b->p);
+  if (!b->borrowed) surg__free(b->ctx, b->p);
   surg__spill_unref(b->spill);
   surg__free(b->ctx, b);
 }
 
 surg_status surg__blob_write(surg__blob *b, uint64_t off, const void *p, size_t n) {
   assert(off <= b->n && n <= b->n - off);
-  assert(!b->p != !b->spill); /* either in memory or in the spill file */
+  assert(!b->derive && !b->p != !b->spill); /* either in memory or in the spill file */
   if (n == 0) return SURG_OK;
   if (b->p) {
     memcpy(b->p + off, p, n);
@@ -277,6 +285,7 @@ surg_status surg__blob_read(const surg__blob *b, uint64_t off, void *out, size_t
     memcpy(out, b->p + off, n);
     return SURG_OK;
   }
+  if (b->derive) return b->derive(b->user, off, out, n);
   int err = surg__os_pread(b->spill->fd, out, n, b->off + off);
   if (err)
     return surg__error(b->ctx, SURG_EIO, NULL, "cannot read a temporary file: %s", strerror(err));

@@ -146,13 +146,13 @@ static surg_status typed_part(const surg_tensor *t, uint64_t offset, void *out, 
   return surg__blob_read(t->blob, offset, out, n);
 }
 
-static surg_status external_part(const surg_tensor *t, uint64_t offset, void *out, size_t n) {
-  assert(t->file);
-  int e = surg__datafile_pread(t->file, out, n, t->data.off + offset);
+surg_status surg__external_read(surg_context *ctx, const char *path, const surg__datafile *f,
+                                uint64_t off, void *out, size_t n) {
+  assert(f);
+  const int e = surg__datafile_pread(f, out, n, off);
   if (!e) return SURG_OK;
-  surg_context *ctx = t->model->ctx;
-  return surg__error(ctx, SURG_EIO, surg_model_path(t->model), "cannot read %s: %s",
-                     surg__q(ctx, t->file->location), strerror(e));
+  return surg__error(ctx, SURG_EIO, path, "cannot read %s: %s", surg__q(ctx, f->location),
+                     strerror(e));
 }
 
 surg_status surg_tensor_read(const surg_tensor *t, uint64_t offset, void *out, size_t bytes) {
@@ -169,7 +169,9 @@ surg_status surg_tensor_read(const surg_tensor *t, uint64_t offset, void *out, s
     case SURG__VIEW_RAW: return surg__source_read(m->source, t->data.off + offset, out, bytes);
     case SURG__VIEW_OWNED: return surg__blob_read(t->blob, offset, out, bytes);
     case SURG__VIEW_EXTERNAL:
-      return t->codec ? typed_part(t, offset, out, bytes) : external_part(t, offset, out, bytes);
+      if (t->codec) return typed_part(t, offset, out, bytes);
+      return surg__external_read(m->ctx, surg_model_path(m), t->file, t->data.off + offset, out,
+                                 bytes);
     case SURG__VIEW_TYPED:
       if (!t->blob && bytes == t->bytes) return surg__typed_read(t, out);
       return typed_part(t, offset, out, bytes);

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "ir/tensor/loops.h"
 #include "ir/tensor/scaled.h"
 
 #define PIECE SURG__SCALED_PIECE
@@ -16,7 +17,8 @@ typedef struct job {
   double low, high; /* range of the integers, or of float8 */
   int64_t middle;   /* the zero point of symmetric types */
   uint8_t *raw, *native;
-  float *window; /* elements [at, at + n) */
+  float *room;
+  const float *window; /* elements [at, at + n) */
   uint64_t at, n;
   float *least, *most; /* by key */
   float *scales;       /* by key, as stored */
@@ -28,11 +30,13 @@ typedef struct job {
 
 /* --- reading --- */
 
-static void to_floats(int dtype, const void *in, float *out, size_t n) {
-  if (dtype == SURG_FLOAT)
-    memcpy(out, in, n * sizeof *out);
+static const float *to_floats(int dtype, const void *in, float *room, size_t n) {
+  if (dtype == SURG_FLOAT) return in;
+  if (dtype == SURG_FLOAT16)
+    surg__halves_to_floats(in, room, n);
   else
-    for (size_t i = 0; i < n; i++) out[i] = (float)surg__load_f64(dtype, in, i);
+    surg__bf16_to_floats(in, room, n);
+  return room;
 }
 
 /* The elements from `at` on; *n: how many, at most, are wanted; set to how many there are. */
@@ -46,8 +50,7 @@ static const float *elements(job *j, uint64_t at, uint64_t *n, surg_status *s) {
     j->n = left < PIECE ? left : PIECE;
     *s = surg_tensor_read(j->t, at * size, j->raw, (size_t)j->n * size);
     if (*s != SURG_OK) return NULL;
-    surg__unpack(dtype, j->n, j->raw, j->native);
-    to_floats(dtype, j->native, j->window, (size_t)j->n);
+    j->window = to_floats(dtype, surg__unpacked(dtype, j->n, j->raw, j->native), j->room, (size_t)j->n);
   }
   return j->window + (at - j->at);
 }
@@ -57,24 +60,16 @@ static const float *elements(job *j, uint64_t at, uint64_t *n, surg_status *s) {
 /* Takes the elements of a run into the extents of their keys. False: one is no finite number. */
 static bool meet(const job *j, const float *x, surg__scaled_run r) {
   float *least = j->least + r.key, *most = j->most + r.key;
-  bool finite = true;
+  surg__float_extent e = {.least = INT32_MAX};
+  surg__extend_floats(&e, x, (size_t)r.n);
+  if (e.top >= SURG__INF_BITS) return false;
   if (r.step) {
-    for (uint64_t i = 0; i < r.n; i++) {
-      least[i] = x[i] < least[i] ? x[i] : least[i];
-      most[i] = x[i] > most[i] ? x[i] : most[i];
-      finite &= fabsf(x[i]) <= FLT_MAX;
-    }
-    return finite;
+    surg__extend_each(least, most, x, (size_t)r.n);
+  } else {
+    *least = fminf(*least, -surg__bits_float((uint32_t)e.below));
+    *most = fmaxf(*most, surg__bits_float((uint32_t)e.above));
   }
-  float low = *least, high = *most;
-  for (uint64_t i = 0; i < r.n; i++) {
-    low = x[i] < low ? x[i] : low;
-    high = x[i] > high ? x[i] : high;
-    finite &= fabsf(x[i]) <= FLT_MAX;
-  }
-  *least = low;
-  *most = high;
-  return finite;
+  return true;
 }
 
 static surg_status measure(job *j, uint64_t from, uint64_t to) {
@@ -133,65 +128,42 @@ static surg_status flush(job *j) {
   uint64_t bytes, before;
   surg__dtype_bytes(j->how.dtype, j->pending, &bytes);
   surg__dtype_bytes(j->how.dtype, j->written, &before);
-  surg__pack(j->how.dtype, j->pending, j->out, j->packed);
+  const void *p = surg__packed(j->how.dtype, j->pending, j->out, j->packed);
   j->written += j->pending;
   j->pending = 0;
-  return surg__blob_write(j->q->blob, before, j->packed, (size_t)bytes);
-}
-
-/* One element: its number, and the error. Rounds as QuantizeLinear does: the quotient in float, to
- * nearest even by adding 1.5 * 2^23, which is exact below 2^22. */
-static inline float number_of(float x, float scale, float zero, float low, float high) {
-  float r = x / scale;
-  r = r < -0x1p21f ? -0x1p21f : r > 0x1p21f ? 0x1p21f : r;
-  r = (r + 0x1.8p23f) - 0x1.8p23f + zero;
-  return r < low ? low : r > high ? high : r;
-}
-
-static void store(const job *j, uint64_t at, const float *r, size_t n) {
-  if (surg__dtype_bits(j->how.dtype) == 16)
-    for (size_t i = 0; i < n; i++) ((uint16_t *)(void *)j->out)[at + i] = (uint16_t)(int32_t)r[i];
-  else
-    for (size_t i = 0; i < n; i++) j->out[at + i] = (uint8_t)(int32_t)r[i];
+  return surg__blob_write(j->q->blob, before, p, (size_t)bytes);
 }
 
 #define RUN ((size_t)1024) /* elements at a time */
 
-static void account(job *j, const float *x, const float *r, const float *scale, const float *zero,
-                    uint64_t step, size_t n) {
-  double signal = 0, noise = 0;
-  for (size_t i = 0; i < n; i++) {
-    const double e = (double)x[i] - (double)((r[i] - zero[i * step]) * scale[i * step]);
-    signal += (double)x[i] * (double)x[i];
-    noise += e * e;
-  }
-  j->how.signal += signal;
-  j->how.noise += noise;
-}
-
 static void convert(job *j, const float *x, surg__scaled_run run) {
   const bool real = surg__dtype_is_float(j->how.dtype);
-  const float low = (float)j->low, high = (float)j->high;
+  surg__noise sum = {j->how.signal, j->how.noise};
   float r[RUN];
   for (uint64_t done = 0; done < run.n; done += RUN) {
     const size_t n = run.n - done < RUN ? (size_t)(run.n - done) : RUN;
     const uint64_t key = run.key + done * run.step;
-    const float *scale = j->scales + key, *zero = j->zeros + key, *in = x + done;
+    const surg__quantizer q = {(float)j->low, (float)j->high, j->scales + key, j->zeros + key,
+                               (size_t)run.step};
+    const float *in = x + done;
     if (real) {
       for (size_t i = 0; i < n; i++) {
-        const uint8_t b = surg__float_to_fp8(j->how.dtype, in[i] / scale[i * run.step], true);
+        const uint8_t b = surg__float_to_fp8(j->how.dtype, in[i] / q.scale[i * run.step], true);
         j->out[j->pending + i] = b;
         r[i] = surg__fp8_to_float(j->how.dtype, b);
       }
-    } else if (run.step) {
-      for (size_t i = 0; i < n; i++) r[i] = number_of(in[i], scale[i], zero[i], low, high);
     } else {
-      for (size_t i = 0; i < n; i++) r[i] = number_of(in[i], *scale, *zero, low, high);
+      surg__quantize_floats(&q, in, r, n);
+      if (surg__dtype_bits(j->how.dtype) == 16)
+        surg__floats_to_words(r, (uint16_t *)(void *)j->out + j->pending, n);
+      else
+        surg__floats_to_bytes(r, j->out + j->pending, n);
     }
-    if (!real) store(j, j->pending, r, n);
-    account(j, in, r, scale, zero, run.step, n);
+    surg__measure_noise(&sum, &q, in, r, n);
     j->pending += n;
   }
+  j->how.signal = sum.signal;
+  j->how.noise = sum.noise;
 }
 
 static surg_status quantize_region(job *j, uint64_t from, uint64_t to) {
@@ -278,11 +250,11 @@ static bool allocate(job *j) {
   const size_t keys = (size_t)j->s.keys + 1, piece = (size_t)PIECE;
   j->raw = surg__alloc(j->ctx, piece * sizeof(float));
   j->native = surg__alloc(j->ctx, piece * sizeof(float));
-  j->window = surg__alloc(j->ctx, piece * sizeof(float));
+  j->room = surg__alloc(j->ctx, piece * sizeof(float));
   j->out = surg__alloc(j->ctx, piece * 2);
   j->packed = surg__alloc(j->ctx, piece * 2);
   j->least = surg__alloc(j->ctx, keys * 4 * sizeof(float));
-  if (!j->raw || !j->native || !j->window || !j->out || !j->packed || !j->least) return false;
+  if (!j->raw || !j->native || !j->room || !j->out || !j->packed || !j->least) return false;
   j->most = j->least + keys;
   j->scales = j->most + keys;
   j->zeros = j->scales + keys;
@@ -292,7 +264,7 @@ static bool allocate(job *j) {
 static void release(job *j) {
   surg__free(j->ctx, j->raw);
   surg__free(j->ctx, j->native);
-  surg__free(j->ctx, j->window);
+  surg__free(j->ctx, j->room);
   surg__free(j->ctx, j->out);
   surg__free(j->ctx, j->packed);
   surg__free(j->ctx, j->least);
