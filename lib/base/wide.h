@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loops over arrays, compiled twice: for every processor, and with AVX2 for those that have it. Both
- * come from one body without fused operations, so that they compute the same bytes. */
+/* Loops over arrays, compiled twice: for every processor, and with AVX2 for those that have it.
+ * Both come from one body without fused operations, so that they compute the same bytes. */
 #ifndef SURG_WIDE_H
 #define SURG_WIDE_H
 

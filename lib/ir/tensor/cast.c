@@ -131,8 +131,9 @@ static void close_pieces(job *j) {
 
 /* Elements [at, at + n), converted, as they are stored. */
 static surg_status piece(const job *j, uint64_t at, size_t n, bool *clamped, const uint8_t **made) {
-  const surg_status s = j->t ? surg_tensor_read(j->t, at * j->in_size, j->in, n * j->in_size)
-                             : surg__origin_read(&j->origin, at * j->in_size, j->in, n * j->in_size);
+  const uint64_t from = at * j->in_size;
+  const surg_status s = j->t ? surg_tensor_read(j->t, from, j->in, n * j->in_size)
+                             : surg__origin_read(&j->origin, from, j->in, n * j->in_size);
   if (s != SURG_OK) return s;
   convert(j->from, j->to, surg__unpacked(j->from, n, j->in, j->native), j->out, n, clamped);
   *made = surg__packed(j->to, n, j->out, j->packed);

@@ -140,7 +140,8 @@ SURG__LOOP void surg__measure_noise_body(surg__noise *sum, const surg__quantizer
   for (; i + LANES <= n; i += LANES) {
     double x[LANES], e[LANES];
     for (size_t k = 0; k < LANES; k++) {
-      const float scale = step ? q->scale[i + k] : *q->scale, zero = step ? q->zero[i + k] : *q->zero;
+      const float scale = step ? q->scale[i + k] : *q->scale;
+      const float zero = step ? q->zero[i + k] : *q->zero;
       x[k] = (double)in[i + k];
       e[k] = x[k] - (double)((r[i + k] - zero) * scale);
     }

@@ -50,7 +50,8 @@ static const float *elements(job *j, uint64_t at, uint64_t *n, surg_status *s) {
     j->n = left < PIECE ? left : PIECE;
     *s = surg_tensor_read(j->t, at * size, j->raw, (size_t)j->n * size);
     if (*s != SURG_OK) return NULL;
-    j->window = to_floats(dtype, surg__unpacked(dtype, j->n, j->raw, j->native), j->room, (size_t)j->n);
+    const void *native = surg__unpacked(dtype, j->n, j->raw, j->native);
+    j->window = to_floats(dtype, native, j->room, (size_t)j->n);
   }
   return j->window + (at - j->at);
 }
