@@ -17,7 +17,9 @@ static const char help[] =
     "  --target T          also check whether engine T supports the model, and\n"
     "                      suggest cures; `onnxsurg targets` lists engines\n"
     "  --targets all|A,B   table: which engines support the model as it is, and after\n"
-    "                      a repair\n" JUDGING_HELP
+    "                      a repair\n"
+    "  --no-repair         with --target(s): verdicts alone, without looking for repairs;\n"
+    "                      much faster for many models\n" JUDGING_HELP
     "  --quiet             print errors only\n"
     "  --json              print a JSON object; of several models, one per line\n"
     "  --sarif             print SARIF 2.1.0, for code scanning\n" CLI_JOBS_HELP
@@ -36,14 +38,15 @@ enum {
   OPT_TARGET,
   OPT_OPSET,
   OPT_ALLOW,
-  OPT_TARGETS
+  OPT_TARGETS,
+  OPT_NO_REPAIR
 };
 
 typedef struct checking {
   cli_common common;
   const surg_target *target; /* NULL: check against the ONNX specification only */
   judging how;
-  bool strict;
+  bool strict, no_repair;
   const char *target_name, *targets;
   const char *opset; /* argument of --opset; NULL: not given */
   surg_run_options run;
@@ -96,8 +99,8 @@ static surg_status try_move(checking *c, findings *f) {
 /* Reports the findings in the loaded model. */
 static surg_status examine(checking *c, findings *f, checked *file) {
   surg_status s = c->target
-                      ? check_target(&file->r, c->target, c->target_name, &c->common, f, file->code,
-                                     &file->all)
+                      ? check_target(&file->r, c->target, c->no_repair ? NULL : c->target_name,
+                                     &c->common, f, file->code, &file->all)
                       : findings_look(f);
   if (c->opset && !f->sum.partial && s == SURG_OK) s = try_move(c, f);
   return s;
@@ -176,6 +179,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_TARGETS:
       c->targets = arg;
       return EXIT_DONE;
+    case OPT_NO_REPAIR:
+      c->no_repair = true;
+      return EXIT_DONE;
     case OPT_REGISTERED:
     case OPT_ASSUME_UNKNOWN:
       return judging_take(&c->how, o, arg);
@@ -244,6 +250,7 @@ int cmd_check(int argc, char **argv) {
       {"sarif", no_argument, NULL, OPT_SARIF},
       {"target", required_argument, NULL, OPT_TARGET},
       {"targets", required_argument, NULL, OPT_TARGETS},
+      {"no-repair", no_argument, NULL, OPT_NO_REPAIR},
       {"max-findings", required_argument, NULL, OPT_MAX_FINDINGS},
       {"opset", required_argument, NULL, OPT_OPSET},
       {"allow", required_argument, NULL, OPT_ALLOW},
@@ -265,13 +272,15 @@ int cmd_check(int argc, char **argv) {
   const bool many = fleet_is_many(&c.common, argv + optind, argc - optind);
   if (c.targets && (c.target_name || c.out.form == FORM_SARIF || many))
     return cli_usage("--targets expects one model, and neither --target nor --sarif");
+  if (c.no_repair && !c.target_name && !c.targets)
+    return cli_usage("--no-repair expects --target T or --targets T");
   surg_context *ctx = c.target_name || c.targets ? cli_context(&c.common) : NULL;
   surg_target *t = ctx && c.target_name ? cli_target(ctx, c.target_name, &code) : NULL;
   if ((c.target_name || c.targets) && !ctx) code = EXIT_LIMIT;
   if (judging_apply(&c.how, t) != SURG_OK) code = cli_no_memory();
   c.target = t;
   if (code == EXIT_DONE)
-    code = c.targets ? check_matrix(ctx, &c.common, &c.how, c.targets, argv[optind])
+    code = c.targets ? check_matrix(ctx, &c.common, &c.how, c.targets, !c.no_repair, argv[optind])
                      : check_files(&c, argv + optind, argc - optind);
   surg_target_free(t);
   judging_free(&c.how);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `check --targets all|A,B IN`: for each engine, whether it supports a model unchanged and
- * whether it does after a repair. */
+ * whether it does after a repair; with --no-repair the verdict and its first reason. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,9 +10,10 @@
 
 typedef struct matrix {
   surg_context *ctx;
-  const surg_model *m;
+  surg_model *m;
   json_t *list; /* NULL: print text */
   const judging *how;
+  bool repairs;
   size_t supported, unknown, repaired, all;
 } matrix;
 
@@ -41,11 +42,58 @@ static surg_status judge(matrix *x, const surg_target *t) {
   return s;
 }
 
+/* The first reason for a verdict other than supported. */
+typedef struct reason {
+  surg_verdict verdict;
+  cli_text text;
+} reason;
+
+static void keep_reason(void *user, const surg_objection *o) {
+  reason *r = user;
+  if (o->data || o->verdict == SURG_SUPPORTED || (surg_verdict)o->verdict <= r->verdict) return;
+  r->verdict = (surg_verdict)o->verdict;
+  r->text.n = 0;
+  cli_text_printf(&r->text, "%s: %s", o->where, o->text);
+}
+
+/* Prints a verdict alone. */
+static void print_alone(matrix *x, const surg_target *t, const surg_judgement *sum, reason *r) {
+  const surg_verdict v = (surg_verdict)sum->verdict_with_data;
+  if (x->list) {
+    json_t *j = json_pack("{s:s,s:s,s:I,s:I}", "name", surg_target_name(t), "verdict",
+                          surg_verdict_name((surg_verdict)sum->verdict), "refused",
+                          (json_int_t)sum->unsupported, "unknown", (json_int_t)sum->unknown);
+    if (r->text.n) json_object_set_new(j, "reason", cli_text_json(cli_text_of(&r->text)));
+    if (sum->data)
+      json_object_set_new(j, "verdict_with_data", json_string(surg_verdict_name(v)));
+    json_array_append_new(x->list, j);
+  } else {
+    printf("%-46s %-12s %s\n", surg_target_name(t), surg_verdict_name(v), cli_text_of(&r->text));
+  }
+}
+
+/* Judges without a search for repairs. */
+static surg_status judge_alone(matrix *x, const surg_target *t) {
+  surg_judgement sum = {.size = sizeof sum};
+  reason r = {.verdict = SURG_SUPPORTED};
+  surg_status s = surg_target_judge(t, x->m, keep_reason, &r, &sum);
+  if (s == SURG_OK && r.text.failed) s = SURG_ENOMEM;
+  if (s == SURG_OK && !x->all++ && !x->list) {
+    if (sum.data) printf("weights are not available; verdicts are for the model with its data\n");
+    printf("%-46s %-12s %s\n", "target", "verdict", "first reason");
+  }
+  x->supported += sum.verdict_with_data == SURG_SUPPORTED;
+  x->unknown += sum.verdict_with_data == SURG_SUPPORT_UNKNOWN;
+  if (s == SURG_OK) print_alone(x, t, &sum, &r);
+  cli_text_free(&r.text);
+  return s;
+}
+
 static surg_status judge_named(matrix *x, const char *name) {
   surg_target *t = NULL;
   surg_status s = surg_target_open(x->ctx, name, &t);
   if (s == SURG_OK) s = judging_apply(x->how, t);
-  if (s == SURG_OK) s = judge(x, t);
+  if (s == SURG_OK) s = x->repairs ? judge(x, t) : judge_alone(x, t);
   surg_target_free(t);
   return s;
 }
@@ -85,12 +133,16 @@ static surg_status judge_all(matrix *x, const char *words, bool look) {
 }
 
 int check_matrix(surg_context *ctx, const cli_common *common, const judging *how, const char *words,
-                 const char *in) {
+                 bool repairs, const char *in) {
   quiet_model q;
   cli_common any = *common;
   any.load.policy = SURG_LOAD_LENIENT;
   int code = cli_exit_code(quiet_open_any(&q, &any, ctx, in, NULL, 0));
-  matrix x = {.ctx = ctx, .m = q.m, .how = how, .list = common->json ? json_array() : NULL};
+  matrix x = {.ctx = ctx,
+              .m = q.m,
+              .how = how,
+              .repairs = repairs,
+              .list = common->json ? json_array() : NULL};
   if (code == EXIT_DONE) {
     surg_status s = judge_all(&x, words, true); /* names are checked before models are judged */
     if (s == SURG_OK) s = judge_all(&x, words, false);
@@ -98,9 +150,11 @@ int check_matrix(surg_context *ctx, const cli_common *common, const judging *how
   }
   if (code == EXIT_DONE && !x.all)
     code = cli_usage("--targets expects all, or names or groups of targets: ort-1.18,tensorrt");
-  if (code == EXIT_DONE && !common->json)
+  if (code == EXIT_DONE && !common->json && repairs)
     printf("%zu of %zu support it, %zu more after a repair; %zu unknown\n", x.supported, x.all,
            x.repaired, x.unknown);
+  else if (code == EXIT_DONE && !common->json)
+    printf("%zu of %zu support it; %zu unknown\n", x.supported, x.all, x.unknown);
   if (code == EXIT_DONE && common->json)
     cli_print_json(
         json_pack("{s:i,s:o,s:O}", "schema", 1, "file", cli_text_json(in), "targets", x.list));

@@ -144,7 +144,8 @@ surg_status check_target(report *r, const surg_target *t, const char *name,
   if (all->data) r->with_data = surg_verdict_name((surg_verdict)sum.verdict_with_data);
   if (s == SURG_OK && !r->out->quiet) {
     if (!report_lines(r)) print_verdict(r, t, v, all);
-    if (v == SURG_UNSUPPORTED || all->data || report_lines(r)) s = find_repair(r, t, name, &q);
+    if (name && (v == SURG_UNSUPPORTED || all->data || report_lines(r)))
+      s = find_repair(r, t, name, &q);
     if (!s && surg_target_host(t) && v != SURG_UNSUPPORTED) s = elsewhere(r, t, q.m);
   }
   quiet_close(&q);

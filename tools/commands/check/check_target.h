@@ -21,15 +21,16 @@ void check_target_finding(report *r, const surg_target *t, const surg_check_find
 /* The verdict for a file of which no model can be made, for a finding with this code. An engine
  * that accepts the finding may reject the model for another reason. */
 surg_verdict check_target_unread(const surg_target *t, const char *code);
-/* Reports every objection to the model, and the verdict. `code`: of the last error of loading, or
- * NULL. Returns SURG_OK or SURG_ENOMEM. */
+/* Reports every objection to the model, the verdict, and repairs; `name` is that of the target in
+ * their commands, NULL: do not look for repairs. `code`: of the last error of loading, or NULL.
+ * Returns SURG_OK or SURG_ENOMEM. */
 struct findings;
 surg_status check_target(report *r, const surg_target *t, const char *name,
                          const cli_common *common, const struct findings *f, const char *code,
                          target_tally *all);
-/* Prints the support matrix of a model for the targets that the list `words` selects. Returns an
- * exit code. */
+/* Prints the support matrix of a model for the targets that the list `words` selects, with repairs
+ * if `repairs`. Returns an exit code. */
 int check_matrix(surg_context *ctx, const cli_common *common, const judging *how, const char *words,
-                 const char *in);
+                 bool repairs, const char *in);
 
 #endif
