@@ -3,6 +3,7 @@
  * what inputs and outputs have. */
 #include "repair/repair.h"
 
+#include <onnxsurg/ops.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,6 +73,16 @@ bool surg__repair_has_maps(const surg_model *m) {
     const surg_type *t = surg_graph_output_type(g, i);
     if (t && surg_type_get_kind(t) == SURG_TYPE_SEQUENCE) t = surg_type_elem(t);
     if (t && surg_type_get_kind(t) == SURG_TYPE_MAP) return true;
+  }
+  return false;
+}
+
+bool surg__repair_draws(const surg_model *m) {
+  for (const surg_node *n = surg_graph_first_node(surg_model_graph(m)); n; n = surg_node_next(n)) {
+    const int op = surg_node_op(n);
+    if (op == SURG_OP_RandomNormal || op == SURG_OP_RandomNormalLike ||
+        op == SURG_OP_RandomUniform || op == SURG_OP_RandomUniformLike)
+      return true;
   }
   return false;
 }

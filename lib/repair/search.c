@@ -479,6 +479,8 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP))
     any |= cure(r, "replace{op=Cast},rewrite{group=tables},fold,prune", now);
   if (now->all && surg__repair_has_maps(r->m)) any |= cure(r, "unwrap-maps,prune", now);
+  if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP) && surg__repair_draws(r->m))
+    any |= cure(r, "random-inputs,prune", now);
   if (r->t->optional == SURG__NO && now->count[SURG__C_TYPE])
     any |= cure(r, "unwrap-optionals,fold,prune", now) || cure_ahead(r, "present,fold,prune", now);
   if (now->all && surg__repair_has_defaults(r->m))

@@ -37,6 +37,11 @@ typedef struct verify {
   surg__engine own;  /* used where the options have no engine */
   size_t *in_first;  /* for each input of the second model its index in the first, or n_in */
   size_t *out_other; /* for each output of the first model its index in the second, or n_out */
+  /* For each input of the second model that only an inner value of the first has the name of: that
+   * value, and what the last run computed of it. */
+  surg_value **inner;
+  surg__array *computed;
+  bool any_inner;
   bool open;         /* an input has a dimension whose size is chosen here */
   bool made;         /* an input was made up */
   const char *symbols[SYMBOLS];
@@ -73,6 +78,35 @@ static surg_status match(verify *v) {
   return v->in_first && v->out_other ? SURG_OK : SURG_ENOMEM;
 }
 
+/* Finds the inputs of the second model that the first computes: of a part that was cut out, or of
+ * numbers that were drawn. Only runs of the interpreter show inner values. */
+static surg_status match_inner(verify *v) {
+  const side *a = &v->sides[0], *b = &v->sides[1];
+  v->inner = surg__calloc(v->ctx, b->n_in + 1, sizeof *v->inner);
+  v->computed = surg__calloc(v->ctx, b->n_in + 1, sizeof *v->computed);
+  if (!v->inner || !v->computed) return SURG_ENOMEM;
+  if (a->engine->ort || a->engine->chain) return SURG_OK;
+  for (size_t i = 0; i < b->n_in; i++) {
+    if (v->in_first[i] < a->n_in) continue;
+    surg_value *x = surg_graph_find_value(a->g, surg_value_name(surg_graph_input(b->g, i)));
+    if (!x || !surg_value_producer(x, NULL)) continue;
+    v->inner[i] = x;
+    v->any_inner = true;
+  }
+  return SURG_OK;
+}
+
+/* Keeps the values that are inputs of the second model. */
+static surg_status keep_inner(void *user, const surg_node *n, size_t output, const surg__array *x) {
+  verify *v = user;
+  for (size_t i = 0; i < v->sides[1].n_in; i++) {
+    if (!v->inner[i] || v->inner[i] != surg_node_output(n, output)) continue;
+    surg__array_drop(&v->computed[i]);
+    v->computed[i] = surg__array_ref(x);
+  }
+  return SURG_OK;
+}
+
 static void close_side(verify *v, int k) {
   side *s = &v->sides[k];
   surg__exec_close(&s->runner);
@@ -91,9 +125,11 @@ typedef struct set {
   uint64_t seed;
 } set;
 
-static surg_value *twin_of(const side *b, const surg_value *x, bool counts_agree, size_t i) {
-  surg_value *v = surg_graph_find_value(b->g, surg_value_name(x));
-  return v ? v : counts_agree ? surg_graph_input(b->g, i) : NULL;
+/* The value of the second model that stands for input i of the first: by name, else by index. */
+static surg_value *twin_of(const verify *v, const surg_value *x, bool by_place, size_t i) {
+  const side *a = &v->sides[0], *b = &v->sides[1];
+  surg_value *twin = surg_graph_find_value(b->g, surg_value_name(x));
+  return twin ? twin : by_place && a->n_in == b->n_in && !v->inner[i] ? surg_graph_input(b->g, i) : NULL;
 }
 
 /* A surg__dim_of: the caller's size if there is one, else the current size. While mixing, the
@@ -112,9 +148,9 @@ static bool size_of(void *user, const char *symbol, int64_t *out) {
 /* Makes input i of the first model: the value of the constant that replaces it in the second, or
  * a made-up value. */
 static surg_status make_input(verify *v, surg__maker *maker, size_t i) {
-  side *a = &v->sides[0], *b = &v->sides[1];
+  side *a = &v->sides[0];
   const surg_value *x = surg_graph_input(a->g, i);
-  const surg_value *twin = twin_of(b, x, a->n_in == b->n_in, i);
+  const surg_value *twin = twin_of(v, x, true, i);
   const surg_tensor *t = twin ? surg_value_initializer(twin) : NULL;
   if (twin && !t) t = surg_value_constant(twin);
   if (t && strcmp(surg_value_name(twin), surg_value_name(x)) == 0)
@@ -136,7 +172,7 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
     const surg_status s = make_input(v, maker, i);
     v->open |= maker->open;
     if (s == SURG_OK) {
-      surg__input_limit(twin_of(&v->sides[1], x, false, i), &in[i]);
+      surg__input_limit(twin_of(v, x, false, i), &in[i]);
       continue;
     }
     snprintf(a->runner.why, sizeof a->runner.why, "input %s cannot be made up",
@@ -169,13 +205,16 @@ static void check_input(verify *v, size_t i) {
              surg__q(v->ctx, surg_value_name(x)), what);
 }
 
-/* Sets the inputs of the second model from those of the first: by name, else by index. */
+/* Sets the inputs of the second model from those of the first, or from its inner values: by name,
+ * else by index. */
 static void hand_inputs(verify *v) {
   side *a = &v->sides[0], *b = &v->sides[1];
   drop(b->in, b->n_in);
   for (size_t i = 0; i < b->n_in; i++) {
     size_t k = v->in_first[i];
-    if (k == a->n_in && a->n_in == b->n_in) k = i;
+    if (v->inner[i] && v->computed[i].dtype != SURG_UNDEFINED)
+      b->in[i] = surg__array_ref(&v->computed[i]);
+    if (k == a->n_in && a->n_in == b->n_in && !v->inner[i]) k = i;
     if (k < a->n_in && a->in[k].dtype != SURG_UNDEFINED) b->in[i] = surg__array_ref(&a->in[k]);
     check_input(v, i);
   }
@@ -187,6 +226,8 @@ static surg_status ready(verify *v, int k) {
   drop(s->out, s->n_out);
   if (s->runner.engine) return surg__exec_opened(&s->runner) ? SURG_OK : SURG_EUNSUPPORTED;
   const surg_status status = surg__exec_open(&s->runner, s->engine, v->models[k]);
+  if (k == 0 && v->any_inner)
+    s->runner.watched = (surg__session){.watch = keep_inner, .arrays_only = true, .user = v};
   return status == SURG_EINVALID ? SURG_EUNSUPPORTED : status; /* no other input helps */
 }
 
@@ -365,6 +406,7 @@ static surg_status one_set(verify *v, const set *how, surg_status *first) {
   const bool adversarial = how->fill == SURG__FILL_ADVERSARIAL && v->o->adversarial;
   surg__verify_report *r = v->report;
   drop_shaken(v);
+  drop(v->computed, v->sides[1].n_in);
   *first = run_first(v, how);
   if (*first == SURG_ENOMEM) return *first;
   if (*first != SURG_OK) {
@@ -533,6 +575,7 @@ surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_option
   surg_status s = open_side(&v, 0);
   if (s == SURG_OK) s = open_side(&v, 1);
   if (s == SURG_OK) s = match(&v);
+  if (s == SURG_OK) s = match_inner(&v);
   if (s == SURG_OK) s = make_facts(&v);
   if (s == SURG_OK) {
     report->n_outputs = v.sides[0].n_out;
@@ -547,6 +590,9 @@ surg_status surg__verify(surg_model *a, surg_model *b, const surg__verify_option
   }
   if (v.random[0] && v.random[1] && v.in_first && v.out_other) judge(&v, s);
   drop_shaken(&v);
+  drop(v.computed, v.sides[1].n_in);
+  surg__free(v.ctx, v.computed);
+  surg__free(v.ctx, v.inner);
   close_side(&v, 0);
   close_side(&v, 1);
   surg__free(v.ctx, v.in_first);

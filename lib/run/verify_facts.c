@@ -36,6 +36,15 @@ static bool collect(const surg_model *m, names *out) {
   return true;
 }
 
+/* Inputs of the second model with names of values that the first draws get these numbers. */
+static bool collect_inputs(const surg_model *m, names *out) {
+  const surg_graph *g = surg_model_graph(m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++)
+    if (!surg__vec_push(surg_model_context(m), out, surg_value_name(surg_graph_input(g, i))))
+      return false;
+  return true;
+}
+
 static int by_name(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -92,7 +101,8 @@ static void unmark(const surg_model *m) {
 surg_status surg__verify_random(surg_model *const models[2], bool *const random[2]) {
   surg_context *ctx = surg_model_context(models[0]);
   names all[2] = {{0}, {0}};
-  bool ok = collect(models[0], &all[0]) && collect(models[1], &all[1]);
+  bool ok = collect(models[0], &all[0]) && collect(models[1], &all[1]) &&
+            collect_inputs(models[1], &all[1]);
   for (int k = 0; k < 2 && ok; k++)
     if (all[k].count) qsort(all[k].items, all[k].count, sizeof *all[k].items, by_name);
   for (int k = 0; k < 2 && ok; k++) {
