@@ -129,7 +129,8 @@ typedef struct set {
 static surg_value *twin_of(const verify *v, const surg_value *x, bool by_place, size_t i) {
   const side *a = &v->sides[0], *b = &v->sides[1];
   surg_value *twin = surg_graph_find_value(b->g, surg_value_name(x));
-  return twin ? twin : by_place && a->n_in == b->n_in && !v->inner[i] ? surg_graph_input(b->g, i) : NULL;
+  if (twin) return twin;
+  return by_place && a->n_in == b->n_in && !v->inner[i] ? surg_graph_input(b->g, i) : NULL;
 }
 
 /* A surg__dim_of: the caller's size if there is one, else the current size. While mixing, the
