@@ -18,8 +18,8 @@ static const char help[] =
     "                      suggest cures; `onnxsurg targets` lists engines\n"
     "  --targets all|A,B   table: which engines support the model as it is, and after\n"
     "                      a repair\n"
-    "  --no-repair         with --target(s): verdicts alone, without looking for repairs;\n"
-    "                      much faster for many models\n" JUDGING_HELP
+    "  --no-repair         with --target or --targets: verdicts only, no search for a\n"
+    "                      repair (faster)\n" JUDGING_HELP
     "  --quiet             print errors only\n"
     "  --json              print a JSON object; of several models, one per line\n"
     "  --sarif             print SARIF 2.1.0, for code scanning\n" CLI_JOBS_HELP
