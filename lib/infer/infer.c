@@ -136,6 +136,7 @@ static surg_status infer_all(surg__infer *c) {
   if (!c->states) return surg__fail(m, surg__alloc_status(m->ctx));
   surg__arena_init(&c->keep, m->ctx);
   surg__arena_init(&c->scratch, m->ctx);
+  surg__exprs_forget_filled(m);
   attach_states(c);
   c->work_left = surg__infer_work(m);
   if (!c->nomem) surg__infer_walk(c, m->graph);
@@ -146,6 +147,7 @@ static surg_status infer_all(surg__infer *c) {
   if (c->nomem || m->status != SURG_OK)
     return m->status != SURG_OK ? m->status : surg__fail(m, surg__alloc_status(m->ctx));
   if (c->cancelled) return drop_results(c);
+  if (!c->assumed) surg__infer_filled(m);
   m->inferred_epoch = c->of_calls ? 0 : m->epoch + 1;
   return SURG_OK;
 }

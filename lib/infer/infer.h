@@ -45,6 +45,8 @@ typedef struct surg__fact {
 typedef void (*surg__call_fn)(void *user, const surg_node *call);
 /* Infers the model and calls on_call for every call of a function. */
 surg_status surg__infer_calls(surg_model *m, surg__call_fn on_call, void *user);
+/* Notes what inference proves to be at least 1 (surg__expr_note_filled). */
+void surg__infer_filled(surg_model *m);
 /* Infers the model so that the values of a function's body have the types common to all calls in
  * the model. surg_model_infer states what is true for any possible call, and overwrites these types
  * when it runs next. */

@@ -16,6 +16,7 @@ typedef struct surg__exprs {
   const surg_expr **buckets; /* in the model's arena; old tables are freed with it */
   size_t n_buckets, count;
   assumption *assumed;
+  uint32_t round; /* of notes; see surg__expr_note_filled */
 } surg__exprs;
 
 #define FIRST_BUCKETS 64u
@@ -29,6 +30,7 @@ static surg__exprs *set_of(surg_model *m) {
   set->buckets = surg__array(m, FIRST_BUCKETS, sizeof *set->buckets);
   if (!set->buckets) return NULL;
   set->n_buckets = FIRST_BUCKETS;
+  set->round = 1;
   return m->exprs = set;
 }
 
@@ -491,4 +493,51 @@ const surg_expr *surg__expr_mul(const surg_expr *a, const surg_expr *b) {
     surg__poly_term(&p, c, y.args[k]);
   }
   return surg__poly_expr(a->set, &p);
+}
+
+/* --- what is at least 1 --- */
+
+static bool noted(const surg_expr *e) {
+  return e->noted == e->set->round;
+}
+
+static void note(const surg_expr *e) {
+  surg_expr *own = (surg_expr *)(uintptr_t)e; /* the table owns it */
+  if (e->lo >= 0) own->noted = e->set->round;
+}
+
+void surg__exprs_forget_filled(surg_model *m) {
+  if (m->exprs) m->exprs->round++;
+}
+
+void surg__expr_note_filled(const surg_expr *e) {
+  uint32_t n;
+  if (!e || e->kind == SURG__EXPR_NUM || e->lo < 0) return;
+  note(e);
+  const surg_expr *product = e;
+  if (e->kind == SURG__EXPR_SUM) {
+    if (e->n != 1 || e->k != 0) return;
+    product = e->args[0]; /* e is a multiple of it */
+    note(product);
+  }
+  const surg_expr *const *factors = surg__expr_factors(&product, &n);
+  for (uint32_t i = 0; i < n; i++) note(factors[i]);
+}
+
+bool surg__expr_filled(const surg_expr *e) {
+  if (e->lo >= 1 || noted(e)) return true;
+  if (e->kind == SURG__EXPR_SYM || e->kind == SURG__EXPR_NUM || e->kind == SURG__EXPR_DIV)
+    return false;
+  if (e->kind == SURG__EXPR_SUM && e->k < 0) return false;
+  const bool each = e->kind == SURG__EXPR_PROD || e->kind == SURG__EXPR_MIN;
+  bool some = false;
+  for (uint16_t i = 0; i < e->n; i++) {
+    const bool filled = surg__expr_filled(e->args[i]);
+    if (each && !filled) return false;
+    /* Every summand must be 0 or more. */
+    if (e->kind == SURG__EXPR_SUM && (e->coeffs[i] < 0 || (!filled && e->args[i]->lo < 0)))
+      return false;
+    some = some || filled;
+  }
+  return some;
 }

@@ -39,6 +39,7 @@ struct surg_expr {
   uint32_t size;  /* symbols and numbers */
   uint32_t id;    /* in order of creation */
   int64_t lo, hi; /* INT64_MIN, INT64_MAX: no bound */
+  uint32_t noted; /* surg__expr_note_filled: round of the table in which e was noted; 0: never */
   int64_t k;
   const surg_expr *const *args;
   const int64_t *coeffs;
@@ -96,6 +97,13 @@ const char *surg__expr_name(const surg_expr *e);
 bool surg__expr_at_least(const surg_expr *a, const surg_expr *b);
 bool surg__expr_at_least_num(const surg_expr *a, int64_t k);
 bool surg__expr_at_most_num(const surg_expr *a, int64_t k);
+/* Notes that e is at least 1 in every run that succeeds, and so is each factor of a product. The
+ * notes are facts about the whole model as it is now, beside the ranges of the symbols: they change
+ * no expression. surg__exprs_forget_filled deletes all of them. */
+void surg__expr_note_filled(const surg_expr *e);
+void surg__exprs_forget_filled(surg_model *m);
+/* Whether e is at least 1 by the ranges of its symbols and by what was noted. */
+bool surg__expr_filled(const surg_expr *e);
 /* Whether e contains an anonymous symbol of a value in graph g or in a graph nested in g. */
 bool surg__expr_born_in(const surg_expr *e, const surg_graph *g);
 /* Prints e in the syntax of doc/shapes.md. */

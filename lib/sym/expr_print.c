@@ -213,7 +213,8 @@ bool surg_dim_equal(const surg_dim *a, const surg_dim *b) {
 
 bool surg_dim_range(const surg_dim *dim, int64_t *low, int64_t *high) {
   if (!dim || !low || !high) return false;
-  *low = dim->value >= 0 ? dim->value : dim->expr && dim->expr->lo > 0 ? dim->expr->lo : 0;
+  const surg_expr *e = dim->value < 0 ? dim->expr : NULL;
+  *low = dim->value >= 0 ? dim->value : !e ? 0 : e->lo > 0 ? e->lo : surg__expr_filled(e);
   *high = dim->value >= 0 ? dim->value : dim->expr ? dim->expr->hi : INT64_MAX;
   return dim->value >= 0 || dim->expr;
 }
@@ -246,9 +247,8 @@ static const surg_expr *copy_symbol(surg_model *to, const surg_expr *e) {
   return same ? one : NULL;
 }
 
-const surg_expr *surg__expr_copy(surg_model *to, const surg_expr *e) {
+static const surg_expr *copy_parts(surg_model *to, const surg_expr *e) {
   const surg_expr *sum = NULL;
-  if (!e) return NULL;
   if (e->kind == SURG__EXPR_SYM) return copy_symbol(to, e);
   if (e->kind == SURG__EXPR_NUM) return surg__expr_num(to, e->k);
   if (e->kind == SURG__EXPR_SUM) sum = surg__expr_num(to, e->k);
@@ -267,4 +267,11 @@ const surg_expr *surg__expr_copy(surg_model *to, const surg_expr *e) {
       sum = e->kind == SURG__EXPR_MIN ? surg__expr_min(sum, arg) : surg__expr_max(sum, arg);
   }
   return sum;
+}
+
+const surg_expr *surg__expr_copy(surg_model *to, const surg_expr *e) {
+  if (!e) return NULL;
+  const surg_expr *copy = copy_parts(to, e);
+  if (e->kind != SURG__EXPR_NUM && surg__expr_filled(e)) surg__expr_note_filled(copy);
+  return copy;
 }
