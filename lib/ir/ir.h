@@ -608,6 +608,8 @@ void surg__datafile_unref(surg__datafile *f);
 int surg__datafile_open(const surg__datafile *f, int *fd);
 void surg__datafile_close(const surg__datafile *f, int fd);
 int surg__datafile_pread(const surg__datafile *f, void *p, size_t n, uint64_t off);
+/* Whether n > 0 bytes of the file are known to be 0 without reading them, as a hole. */
+bool surg__datafile_hole(const surg__datafile *f, uint64_t off, uint64_t n);
 /* Creates a blob of n bytes. m->blobs owns its reference; a clone adds a reference and lists the
  * blob too. NULL: no memory or no disk space, with the model failed. */
 surg__blob *surg__blob_new(surg_model *m, uint64_t n);

@@ -143,6 +143,14 @@ int surg__datafile_pread(const surg__datafile *f, void *p, size_t n, uint64_t of
   return err;
 }
 
+bool surg__datafile_hole(const surg__datafile *f, uint64_t off, uint64_t n) {
+  int fd;
+  if (!n || surg__datafile_open(f, &fd) != 0) return false;
+  const bool hole = surg__os_hole_end(fd, off, off + n) == off + n;
+  surg__datafile_close(f, fd);
+  return hole;
+}
+
 surg__spill *surg__spill_ref(surg__spill *s) {
   if (s) s->refs++;
   return s;

@@ -144,8 +144,9 @@ def external_data(tool, folder, total):
 def surgery(tool, folder, total, count):
     """Commands on a model of `count` nodes with sparse external data: what they may cost is the
     graph and the bytes that they change."""
-    path, data = folder + "/large.onnx", folder + "/large.data"
+    path, data, other = folder + "/large.onnx", folder + "/large.data", folder + "/other"
     outside(path, data, total, count - 1)
+    os.mkdir(other)
     last, middle = "t%d" % (count - 2), "t%d" % (count // 2)
     rows = [("set --node", "set", "--node", middle, "--name", "middle", path, folder + "/set.onnx"),
             ("rename", "rename", "--prefix", "a/", path, folder + "/named.onnx"),
@@ -155,13 +156,17 @@ def surgery(tool, folder, total, count):
             # Weights that are in one data file stay there; others would join them.
             ("data --share --keep", "data", "--keep", "--share", "more.data", "-i", path,
              folder + "/set.onnx"),
+            ("set, other folder", "set", "--node", middle, "--name", "middle", path, other + "/set.onnx"),
+            ("extract, other folder", "extract", "--from", "t10", "--to", "t20", path, other + "/part.onnx"),
+            ("split, other folder", "split", "--parts", "4", path, "-o", other + "/cut"),
+            ("data --share, other", "data", "--share", "common.data", "--out-dir", other, path, folder + "/set.onnx"),
             ("diff", "diff", path, folder + "/set.onnx"),
             ("diff, other names", "diff", "--quiet", path, folder + "/named.onnx"),
             ("diff, a part", "diff", "--quiet", path, folder + "/part.onnx")]
     print("%d nodes, %d GB of sparse data:" % (count, total // 10**9))
     for name, *command in rows:
         seconds, mb = timed(tool, *command)
-        print("  %-20s %6.2f s %6.0f MB" % (name, seconds, mb))
+        print("  %-22s %6.2f s %6.0f MB" % (name, seconds, mb))
 
 
 def nodes(tool, folder, sizes):

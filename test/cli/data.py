@@ -254,6 +254,24 @@ class Data(Case):
         self.bad(2, 'has no place for weights', 'data', 'in.onnx', 'o.onnxtxt')
         self.clean('in.onnx')
 
+    def test_part_of_a_file(self):
+        """Into another folder only the weights that the model uses are copied, if these are less than
+        half of the data file."""
+        inits = [w.tensor('w%d' % k, w.FLOAT, [1024], ramp(1024, k)) for k in range(8)]
+        nodes = [w.node('Add', ['t%d' % k, 'w%d' % k], ['t%d' % (k + 1)]) for k in range(8)]
+        self.write('a.onnx', w.model(w.graph(nodes, inits, [w.value('t0', dims=(1024,))],
+                                             [w.value('t8', dims=(1024,))])))
+        self.ok('data', '--file', 'w.data', 'a.onnx', 'b.onnx')
+        for name, to, files in (('few', 't6', ['few.onnx', 'few.onnx.data']), ('most', 't2', ['most.onnx', 'w.data'])):
+            os.mkdir(name)
+            self.ok('extract', '--from', to, 'b.onnx', '%s/%s.onnx' % (name, name))
+            self.assertEqual(sorted(os.listdir(name)), files)
+            expected = {t[0]: t[3] for t in tensors('a.onnx')}
+            found = tensors('%s/%s.onnx' % (name, name))
+            self.assertEqual(len(found), 8 - int(to[1]))
+            self.assertTrue(all(t[3] == expected[t[0]] for t in found))
+        self.assertEqual(os.stat('few/few.onnx.data').st_size, 8192)
+
     def test_sparse_file(self):
         """10 GB of weights that take no room on the disk: memory does not depend on them."""
         n = 5 << 28  # 5 GiB a tensor
@@ -271,6 +289,16 @@ class Data(Case):
         after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.assertLess(max(before, after), 64 << 10)
         self.clean('a.onnx', 'b.onnx', 'c.onnx', 'in.onnx', 'w.data', 'x')
+        self.ok('--no-fsync', '--pass', '', 'a.onnx', 'x/b.onnx')  # holes stay holes
+        self.assertLess(os.stat('x/w.data').st_blocks << 9, 1 << 20)
+        self.assertEqual(os.stat('x/w.data').st_size, n * 8)
+        with open('x/w.data', 'rb') as f:
+            f.seek(n * 4)
+            self.assertEqual(f.read(6), b'other\0')
+        self.ok('--no-fsync', '--pass', '', 'a.onnx', 'x/c.onnx')  # the same bytes: the file is shared
+        self.assertEqual(sorted(os.listdir('x')), ['b.onnx', 'c.onnx', 'w.data'])
+        for name in os.listdir('x'):
+            os.unlink('x/' + name)
         self.bad(4, 'must be in data files', 'data', '--embed', 'a.onnx', 'x/b.onnx')
         self.assertEqual(os.listdir('x'), [])
 

@@ -220,19 +220,43 @@ int surg__os_close(int fd) {
   return err;
 }
 
-int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *done) {
-  *done = 0;
-  SURG_SYS_FAULT(EIO);
-  if (in_off > INT64_MAX) return EOVERFLOW;
-#if defined(__EMSCRIPTEN__) || !defined(__linux__)
-  (void)in, (void)out, (void)n; /* no such call: the caller copies with reads and writes */
-  return 0;
+uint64_t surg__os_hole_end(int fd, uint64_t off, uint64_t end) {
+#ifdef SEEK_DATA
+  if (off > INT64_MAX || end <= off) return off;
+  struct stat st;
+  const off_t data = lseek(fd, (off_t)off, SEEK_DATA);
+  if (data >= 0) return (uint64_t)data < end ? (uint64_t)data : end;
+  /* ENXIO: no data up to the end of the file, unless that has become shorter. */
+  const bool last = errno == ENXIO && fstat(fd, &st) == 0 && (uint64_t)st.st_size >= end;
+  return last ? end : off;
 #else
+  (void)fd, (void)end;
+  return off;
+#endif
+}
+
+#if defined(__linux__) && !defined(__EMSCRIPTEN__)
+/* Where the data of `in` at `off` end, at most `end`. */
+static uint64_t data_end(int in, uint64_t off, uint64_t end) {
+  const off_t hole = lseek(in, (off_t)off, SEEK_HOLE);
+  return hole > (off_t)off && (uint64_t)hole < end ? (uint64_t)hole : end;
+}
+
+/* Extends `out` by n zero bytes that need no space on the disk. False: it cannot be extended. */
+static bool add_hole(int out, uint64_t n) {
+  struct stat st;
+  const off_t at = lseek(out, 0, SEEK_CUR);
+  if (at < 0 || n > (uint64_t)(INT64_MAX - at) || fstat(out, &st) != 0 || st.st_size > at)
+    return false;
+  return ftruncate(out, at + (off_t)n) == 0 && lseek(out, at + (off_t)n, SEEK_SET) >= 0;
+}
+
+/* Copies up to n bytes of data; *done as of surg__os_copy_range. */
+static int copy_data(int in, uint64_t in_off, int out, uint64_t n, uint64_t *done) {
   loff_t off = (loff_t)in_off;
-  while (*done < n) {
-    uint64_t left = n - *done;
+  while (n > 0) {
     ssize_t r = copy_file_range(in, &off, out, NULL,
-                                left < LARGEST_TRANSFER ? (size_t)left : LARGEST_TRANSFER, 0);
+                                n < LARGEST_TRANSFER ? (size_t)n : LARGEST_TRANSFER, 0);
     if (r < 0 && errno == EINTR) continue;
     if (r < 0) switch (errno) {
         case ENOSPC:
@@ -245,6 +269,37 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
       }
     if (r == 0) return 0;
     *done += (uint64_t)r;
+    n -= (uint64_t)r;
+  }
+  return 0;
+}
+#endif
+
+int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *done) {
+  *done = 0;
+  SURG_SYS_FAULT(EIO);
+  if (in_off > INT64_MAX || n > INT64_MAX - in_off) return EOVERFLOW;
+#if defined(__EMSCRIPTEN__) || !defined(__linux__)
+  (void)in, (void)out, (void)n; /* no such call: the caller copies with reads and writes */
+  return 0;
+#else
+  struct stat st;
+  if (fstat(in, &st) != 0) return errno;
+  /* What the file lacks is left to the caller, whose reads report it. */
+  const uint64_t size = st.st_size > 0 ? (uint64_t)st.st_size : 0;
+  const uint64_t end = in_off + n < size ? in_off + n : size;
+  for (uint64_t at = in_off; at < end;) {
+    const uint64_t hole = surg__os_hole_end(in, at, end) - at;
+    if (hole) {
+      if (!add_hole(out, hole)) return 0;
+      *done += hole;
+      at += hole;
+      continue;
+    }
+    const uint64_t before = *done, part = data_end(in, at, end) - at;
+    const int e = copy_data(in, at, out, part, done);
+    if (e || *done - before < part) return e;
+    at += part;
   }
   return 0;
 #endif

@@ -79,8 +79,12 @@ typedef struct surg__os_folder surg__os_folder;
 int surg__os_folder_open(const char *path, surg__os_folder **out);
 const char *surg__os_folder_next(surg__os_folder *f); /* NULL: the end */
 void surg__os_folder_close(surg__os_folder *f);       /* NULL is permitted */
-/* Copies a range by reflink or inside the kernel. *done is the number of bytes copied; a result of
- * 0 with *done 0 means that the caller must copy with reads and writes. */
+/* Where the hole of a file at `off` ends, at most `end`; `off` if there is none or it is unknown.
+ * The bytes of a hole are 0 and use no space on the disk. Moves the file's position. */
+uint64_t surg__os_hole_end(int fd, uint64_t off, uint64_t end);
+/* Copies a range to the end of `out`, by reflink or inside the kernel; its holes become holes.
+ * *done is the number of bytes copied; a result of 0 with less than n means that the caller must
+ * copy the rest with reads and writes. */
 int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *done);
 /* Reserves n bytes of zeroed address space; pages use memory once touched. */
 int surg__os_reserve(size_t n, void **p);

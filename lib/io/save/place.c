@@ -51,10 +51,17 @@ static void sort_unique(surg__datafiles *list) {
   list->count = kept;
 }
 
+/* A data file, and the bytes of it that tensors of the model are. Ranges of several tensors count
+ * several times. */
+typedef struct file_use {
+  const surg__datafile *file;
+  uint64_t bytes;
+} file_use;
+
 /* The result of a walk over all tensors of a model. */
 typedef struct survey {
   surg__saver *s;
-  surg__datafiles files;
+  SURG_VEC(file_use) uses; /* by address of the file, each once, after survey_model */
   bool collect; /* the walk adds the tensors that move to the layout, and nothing else */
   bool opaque;  /* a message that is not decoded refers to external data */
   bool failed;
@@ -88,6 +95,18 @@ static bool moves_out(const surg__saver *s, const surg_tensor *t, bool attribute
           t->view == SURG__VIEW_EXTERNAL);
 }
 
+static void add_bytes(file_use *u, uint64_t bytes) {
+  if (!surg__add_u64(u->bytes, bytes, &u->bytes)) u->bytes = UINT64_MAX;
+}
+
+static void see_use(survey *v, const surg__datafile *f, uint64_t bytes) {
+  file_use *last = v->uses.count ? &v->uses.items[v->uses.count - 1] : NULL;
+  if (last && last->file == f)
+    add_bytes(last, bytes);
+  else if (!surg__vec_push(v->s->ctx, &v->uses, ((file_use){f, bytes})))
+    v->failed = true;
+}
+
 static void see_tensor(survey *v, const surg_tensor *t, const char *name, bool attribute) {
   if (v->collect) {
     if (v->s->status == SURG_OK && moves_out(v->s, t, attribute))
@@ -96,9 +115,7 @@ static void see_tensor(survey *v, const surg_tensor *t, const char *name, bool a
     if (wire_external(v->s, &onnx__sparse_tensor_proto__descriptor, t->msg)) v->opaque = true;
   } else if (t->view == SURG__VIEW_EXTERNAL && t->file->loan != SURG__LOAN_IN &&
              (!v->s->placing.embed || t->codec)) {
-    const surg__datafile *f = t->file;
-    if (v->files.count && v->files.items[v->files.count - 1] == f) return;
-    if (!surg__vec_push(v->s->ctx, &v->files, f)) v->failed = true;
+    see_use(v, t->file, t->data.len);
   }
 }
 
@@ -135,6 +152,24 @@ static void see_all(survey *v) {
       see_attr(v, m->functions.items[i]->defaults.items[k], "");
 }
 
+static int by_file(const void *a, const void *b) {
+  return by_address(&((const file_use *)a)->file, &((const file_use *)b)->file);
+}
+
+/* Makes each file occur once. */
+static void join_uses(survey *v) {
+  if (v->uses.count < 2) return;
+  file_use *p = v->uses.items;
+  size_t kept = 1;
+  qsort(p, v->uses.count, sizeof *p, by_file);
+  for (size_t i = 1; i < v->uses.count; i++)
+    if (p[i].file != p[kept - 1].file)
+      p[kept++] = p[i];
+    else
+      add_bytes(&p[kept - 1], p[i].bytes);
+  v->uses.count = kept;
+}
+
 static surg_status survey_model(survey *v) {
   surg_model *m = v->s->m;
   see_all(v);
@@ -143,19 +178,26 @@ static surg_status survey_model(survey *v) {
   if (v->s->status != SURG_OK) return v->s->status;
   if (v->opaque) { /* the file is unknown, so all are needed */
     for (surg__datafile *f = m->files; f; f = f->next)
-      if (!f->absent && !f->loan && !surg__vec_push(v->s->ctx, &v->files, f))
-        return surg__oom(v->s->ctx, v->s->where);
+      if (!f->absent && !f->loan) see_use(v, f, f->size);
+    if (v->failed) return surg__oom(v->s->ctx, v->s->where);
   }
-  sort_unique(&v->files);
+  join_uses(v);
   return SURG_OK;
 }
 
 /* --- comparing files --- */
 
+/* Where the holes that both files have at `off` end; `off` if there is none. */
+static uint64_t both_holes(int a, int b, uint64_t off, uint64_t size) {
+  const uint64_t x = surg__os_hole_end(a, off, size);
+  const uint64_t y = x > off ? surg__os_hole_end(b, off, size) : off;
+  return x < y ? x : y;
+}
+
 /* Compares two open files of `size` bytes. */
 static int compare(int a, int b, uint64_t size, uint8_t *buffer, bool *same) {
   *same = true;
-  for (uint64_t off = 0; *same && off < size; off += COMPARE_PART) {
+  for (uint64_t off = 0; *same && (off = both_holes(a, b, off, size)) < size; off += COMPARE_PART) {
     size_t n = size - off < COMPARE_PART ? (size_t)(size - off) : COMPARE_PART;
     int e = surg__os_pread(a, buffer, n, off);
     if (e == 0) e = surg__os_pread(b, buffer + COMPARE_PART, n, off);
@@ -209,11 +251,15 @@ static bool same_file(const surg__stat *st, const surg__datafile *f) {
   return st->dev == f->dev && st->ino == f->ino;
 }
 
-static int decide_at(surg__saver *s, const surg__datafile *f, const char *path, fate *out) {
+/* `part`: most of the file is unused, so that it is neither copied nor compared. */
+static int decide_at(surg__saver *s, const surg__datafile *f, const char *path, bool part,
+                     fate *out) {
   surg__stat st;
   int e = surg__os_stat(path, &st);
   *out = FATE_STAYS;
   if (e == 0 && same_file(&st, f)) return 0;
+  *out = FATE_GATHERED;
+  if (part) return 0;
   /* The path is free; it is not even a dangling link. */
   if (e == ENOENT && weights_name(f->location)) {
     e = surg__os_lstat(path, &st);
@@ -231,10 +277,11 @@ static int decide_at(surg__saver *s, const surg__datafile *f, const char *path, 
   return e;
 }
 
-static surg_status decide(surg__saver *s, const surg__datafile *f, const char *dir, fate *out) {
+static surg_status decide(surg__saver *s, const surg__datafile *f, const char *dir, bool part,
+                          fate *out) {
   char *path = surg__path_join(s->ctx, dir, f->location);
   if (!path) return surg__oom(s->ctx, s->where);
-  int e = decide_at(s, f, path, out);
+  int e = decide_at(s, f, path, part, out);
   surg__free(s->ctx, path);
   return e ? write_error(s->ctx, s->where, e) : SURG_OK;
 }
@@ -245,9 +292,11 @@ static surg_status refuse_target(surg__saver *s, const surg__datafile *f) {
                      surg__q(s->ctx, f->location));
 }
 
-static surg_status plan_file(surg__saver *s, const surg__datafile *f, const char *dir,
+/* Plans one file; `copies` is NULL where no file may be copied under its own name. */
+static surg_status plan_file(surg__saver *s, const file_use *use, const char *dir,
                              const surg__stat *target, surg__datafiles *copies) {
   const surg__source *src = s->m->source;
+  const surg__datafile *f = use->file;
   fate what = FATE_STAYS;
   if (f->loan == SURG__LOAN_OUT) {
     what = FATE_GATHERED;
@@ -256,7 +305,7 @@ static surg_status plan_file(surg__saver *s, const surg__datafile *f, const char
     if (!src || src->dev != f->dev || src->ino != f->ino) return refuse_target(s, f);
     what = s->m->dirty ? FATE_GATHERED : FATE_STAYS;
   } else {
-    surg_status r = decide(s, f, dir, &what);
+    surg_status r = decide(s, f, dir, use->bytes < f->size / 2, &what);
     if (r != SURG_OK) return r;
   }
   if (what == FATE_STAYS) return SURG_OK;
@@ -272,8 +321,8 @@ surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
   surg__stat st;
   int e = surg__os_stat(path, &st);
   surg_status r = e && e != ENOENT ? write_error(s->ctx, path, e) : survey_model(&v);
-  for (size_t i = 0; r == SURG_OK && i < v.files.count; i++)
-    r = plan_file(s, v.files.items[i], dir, e ? NULL : &st, copies);
+  for (size_t i = 0; r == SURG_OK && i < v.uses.count; i++)
+    r = plan_file(s, &v.uses.items[i], dir, e ? NULL : &st, copies);
   const surg__datafile *moved = NULL;
   for (size_t i = 0; i < s->gather.count && !moved; i++)
     if (!s->gather.items[i]->loan) moved = s->gather.items[i];
@@ -283,14 +332,14 @@ surg_status surg__place_plan(surg__saver *s, const char *path, const char *dir,
                     "the model into the folder of its data",
                     surg__q(s->ctx, moved->location));
   sort_unique(&s->gather);
-  surg__vec_free(s->ctx, &v.files);
+  surg__vec_free(s->ctx, &v.uses);
   return r;
 }
 
 surg_status surg__place_taken(surg__saver *s, const surg__datafile *f, const char *dir,
                               bool *moved) {
   fate what;
-  const surg_status r = decide(s, f, dir, &what);
+  const surg_status r = decide(s, f, dir, false, &what);
   if (r != SURG_OK || what == FATE_STAYS) return r;
   if (!surg__vec_push(s->ctx, &s->gather, f)) return surg__oom(s->ctx, s->where);
   sort_unique(&s->gather);
