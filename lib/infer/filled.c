@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sizes that are at least 1 in every run that succeeds.
  *
- * Reshape with a -1 in its target fails if the other dimensions multiply to 0, since the -1 could be
- * anything. A node of the main graph runs in every run, so that a symbol that such a node needs to
- * be at least 1 is so for all nodes, also for those before it:
+ * Reshape with a -1 in its target fails if the other dimensions multiply to 0, since the -1 could
+ * be anything. A node of the main graph runs in every run, so that a symbol that such a node needs
+ * to be at least 1 is so for all nodes, also for those before it:
  *
  *   y = Reshape (x, {0, 12, -1})     x float[N, 12, H, W]: N >= 1
  *
