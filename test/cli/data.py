@@ -257,10 +257,11 @@ class Data(Case):
     def test_part_of_a_file(self):
         """Into another folder only the weights that the model uses are copied, if these are less than
         half of the data file."""
-        inits = [w.tensor('w%d' % k, w.FLOAT, [1024], ramp(1024, k)) for k in range(8)]
+        n = 1 << 16  # 2 MiB in all: a smaller file is copied as it is
+        inits = [w.tensor('w%d' % k, w.FLOAT, [n], ramp(n, k)) for k in range(8)]
         nodes = [w.node('Add', ['t%d' % k, 'w%d' % k], ['t%d' % (k + 1)]) for k in range(8)]
-        self.write('a.onnx', w.model(w.graph(nodes, inits, [w.value('t0', dims=(1024,))],
-                                             [w.value('t8', dims=(1024,))])))
+        self.write('a.onnx', w.model(w.graph(nodes, inits, [w.value('t0', dims=(n,))],
+                                             [w.value('t8', dims=(n,))])))
         self.ok('data', '--file', 'w.data', 'a.onnx', 'b.onnx')
         for name, to, files in (('few', 't6', ['few.onnx', 'few.onnx.data']), ('most', 't2', ['most.onnx', 'w.data'])):
             os.mkdir(name)
@@ -270,7 +271,7 @@ class Data(Case):
             found = tensors('%s/%s.onnx' % (name, name))
             self.assertEqual(len(found), 8 - int(to[1]))
             self.assertTrue(all(t[3] == expected[t[0]] for t in found))
-        self.assertEqual(os.stat('few/few.onnx.data').st_size, 8192)
+        self.assertEqual(os.stat('few/few.onnx.data').st_size, 8 * n)
 
     def test_sparse_file(self):
         """10 GB of weights that take no room on the disk: memory does not depend on them."""

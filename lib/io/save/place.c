@@ -58,6 +58,8 @@ typedef struct file_use {
   uint64_t bytes;
 } file_use;
 
+#define WHOLE_FILE (UINT64_C(1) << 20) /* smaller data files are copied as they are */
+
 /* The result of a walk over all tensors of a model. */
 typedef struct survey {
   surg__saver *s;
@@ -305,7 +307,8 @@ static surg_status plan_file(surg__saver *s, const file_use *use, const char *di
     if (!src || src->dev != f->dev || src->ino != f->ino) return refuse_target(s, f);
     what = s->m->dirty ? FATE_GATHERED : FATE_STAYS;
   } else {
-    surg_status r = decide(s, f, dir, use->bytes < f->size / 2, &what);
+    const bool part = f->size >= WHOLE_FILE && use->bytes < f->size / 2;
+    surg_status r = decide(s, f, dir, part, &what);
     if (r != SURG_OK) return r;
   }
   if (what == FATE_STAYS) return SURG_OK;
