@@ -113,6 +113,9 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipel
   if (s == SURG_OK && j->check) s = surg_model_require_valid(m);
   if (s == SURG_OK && j->check) s = surg_model_require_weights(m, "--check");
   if (s == SURG_OK && !read_interface(m, &o, 0)) s = SURG_ENOMEM;
+  if (s == SURG_OK && summarized &&
+      (!interface_read_inner(m, &o.inputs[0]) || !interface_read_inner(m, &o.outputs[0])))
+    s = SURG_ENOMEM;
   if (s == SURG_OK) s = run_passes(j, &m, p, &o);
   if (s == SURG_OK) surg_model_note_weights(m);
   cli_progress("saving");

@@ -21,7 +21,37 @@ bool interface_read(const surg_model *m, bool outputs, interface_names *to) {
 void interface_free(interface_names *names) {
   for (size_t i = 0; i < names->n; i++) free(names->items[i]);
   free(names->items);
+  free(names->inner);
   *names = (interface_names){0};
+}
+
+/* FNV-1a, http://www.isthe.com/chongo/tech/comp/fnv/ */
+static uint64_t hash_of(const char *name) {
+  uint64_t h = UINT64_C(14695981039346656037);
+  for (; *name; name++) h = (h ^ (uint8_t)*name) * UINT64_C(1099511628211);
+  return h;
+}
+
+bool interface_read_inner(const surg_model *m, interface_names *to) {
+  const surg_graph *g = surg_model_graph(m);
+  size_t n = 0;
+  for (const surg_node *k = surg_graph_first_node(g); k; k = surg_node_next(k))
+    n += surg_node_output_count(k);
+  to->inner = calloc(n + 1, sizeof *to->inner);
+  if (!to->inner) return false;
+  for (const surg_node *k = surg_graph_first_node(g); k; k = surg_node_next(k))
+    for (size_t i = 0; i < surg_node_output_count(k); i++) {
+      const surg_value *v = surg_node_output(k, i);
+      if (v && !surg_value_is_output(v)) to->inner[to->n_inner++] = hash_of(surg_value_name(v));
+    }
+  return true;
+}
+
+static bool was_inner(const interface_names *names, const char *name) {
+  const uint64_t h = hash_of(name);
+  for (size_t i = 0; i < names->n_inner; i++)
+    if (names->inner[i] == h) return true;
+  return false;
 }
 
 static bool has(const interface_names *names, const char *name) {
@@ -31,13 +61,14 @@ static bool has(const interface_names *names, const char *name) {
 }
 
 /* The change of a name. Lists of equal length are compared by position: a name replaced by a new
- * one at the same index is renamed. */
+ * one at the same index is renamed, unless a node computed a value of that name before. */
 typedef enum fate { STAYED, REMOVED, ADDED, RENAMED } fate;
 
 static fate fate_of(const interface_names *from, const interface_names *to, size_t i, bool added) {
   const interface_names *own = added ? to : from, *other = added ? from : to;
   if (has(other, own->items[i])) return STAYED;
-  const bool in_place = from->n == to->n && !has(own, other->items[i]);
+  const bool in_place =
+      from->n == to->n && !has(own, other->items[i]) && !was_inner(from, to->items[i]);
   return in_place ? RENAMED : added ? ADDED : REMOVED;
 }
 
