@@ -420,6 +420,7 @@ static bool copy_function(cloner *c, surg_function *f) {
   n->dirty = f->dirty;
   n->imports_dirty = f->imports_dirty;
   n->attrs_dirty = f->attrs_dirty;
+  n->given = f->given ? name_of(c, f->given) : NULL;
   if (!surg__about_copy(c->to, f->about, &n->about)) return false;
   if (!copy_imports(c, &f->imports, &n->imports)) return false;
   for (size_t i = 0; i < f->attrs.count; i++) {

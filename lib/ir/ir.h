@@ -399,11 +399,15 @@ struct surg_function {
   bool imports_dirty, attrs_dirty, dirty, erased;
   bool walked, missed; /* for lib/infer: a call of it was walked / was skipped */
   bool called;         /* for lib/target: a node calls it */
+  bool hidden;         /* for lib/target: an operator of this name is used in its place */
+  size_t number;       /* for lib/target: its place in the model */
+  surg_function *instead; /* for lib/target: the function that is used for it, or NULL */
   uint64_t unset;      /* for lib/target: attributes without default that a call leaves out */
   surg__src src;
   const surg__about *about;        /* NULL: as in the source */
   SURG_VEC(const char *) attrs;    /* names without default, then names of `defaults` */
   SURG_VEC(surg_attr *) defaults;  /* attribute_proto */
+  const char *given; /* the name in the file, if an earlier function has it; else NULL */
   const char *key[3];              /* interned: domain ("" for ai.onnx), name, overload */
   UT_hash_handle hh;               /* model->functions_by_key */
 };
@@ -474,6 +478,13 @@ struct surg_model {
   const char *none; /* the interned "" */
   surg__soft *training; /* references that pin values */
   struct surg__opid *custom_ops;
+  /* For lib/target: what an engine makes of a call; call is NULL where it is as ONNX says. */
+  struct surg__reads {
+    surg_function *(*call)(const surg_model *m, const surg_node *n, surg_function *f);
+    surg_function **rivals; /* all functions, sorted by name in the file; NULL: not needed */
+    size_t n_rivals;
+    bool no_overloads;
+  } reads;
   int next_custom_op;
   uint32_t resolve_gen;       /* incremented when imports or functions change */
   struct surg__opset *opsets; /* index of long import lists, valid for opsets_gen */

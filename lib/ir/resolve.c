@@ -202,6 +202,7 @@ void surg__node_resolve(surg_node *n) {
     return;
   }
   HASH_FIND(hh, m->functions_by_key, key, sizeof key, n->function);
+  if (m->reads.call) n->function = m->reads.call(m, n, n->function);
   int64_t opset = n->function || n->overload[0] ? 0 : surg_graph_opset(g, domain);
   if (opset > 0)
     n->schema = surg_schema_find(domain, n->op_type, opset);

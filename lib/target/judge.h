@@ -95,6 +95,25 @@ bool surg__imports_replaced(const surg_model *m, const char *domain);
 /* Whether the defect is an import of version 0 or less of a domain that no node uses. Engines that
  * look up versions for nodes only (`last_import`) do not read it. */
 bool surg__judge_idle_import(surg_model *m, const struct surg__defect *d);
+/* Resolves calls of functions as the engine does (judge_reads.c), until surg__calls_end. Call that
+ * also after a failure. */
+surg_status surg__calls_begin(const surg__target *t, surg_model *m);
+void surg__calls_end(surg_model *m);
+/* Whether the engine uses an operator, or nothing, in place of the function. */
+bool surg__judge_hides(const surg__target *t, const struct surg_function *f);
+/* The state of judging a model. */
+typedef struct surg__walk {
+  const surg__target *t;
+  surg_model *m;
+  surg__objection_fn fn;
+  void *user;
+  surg__buf text; /* of the next objection */
+} surg__walk;
+/* Reports an objection with w->text, and empties that. */
+void surg__walk_tell(surg__walk *w, surg__objection o);
+/* Judges the functions of a model, except for the operators of their nodes. */
+surg_status surg__judge_functions(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                                  void *user);
 /* Whether the engine ignores the node, or everything in the graph: a node with neither inputs nor
  * outputs, or one that such a node contains. */
 bool surg__judge_drops(const surg__target *t, const surg_node *n);

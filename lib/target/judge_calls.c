@@ -8,7 +8,7 @@
 #include "ir/ir.h"
 #include "target/judge.h"
 
-#define NESTING 20u /* calls in functions that are followed */
+#define NESTING (SURG_LIMIT_CALL_DEPTH + 2u) /* rounds: each follows at least one more call */
 #define NAMED 64u   /* required attributes of a function that are followed */
 
 enum { PASSED = 1, LEFT_OUT = 2 }; /* bits of `passed` of a value: what calls do */
@@ -36,6 +36,19 @@ static bool mark_call(const surg_node *n, surg_function *f) {
   return changed;
 }
 
+/* Whether nodes of the graph run: it is not of a function that nothing calls. */
+static bool is_reached(const surg_graph *g) {
+  const surg_function *f = surg_graph_function(g);
+  return !f || f->called;
+}
+
+static bool mark_graph(const surg_graph *g) {
+  bool changed = false;
+  for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    if (surg_node_function(n)) changed |= mark_call(n, surg_node_function(n));
+  return changed;
+}
+
 void surg__judge_mark_calls(surg_model *m) {
   bool changed = m->functions.count > 0;
   for (size_t i = 0; i < m->functions.count; i++) {
@@ -48,8 +61,7 @@ void surg__judge_mark_calls(surg_model *m) {
   for (unsigned depth = 0; changed && depth < NESTING; depth++) {
     changed = false;
     for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
-      for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
-        if (surg_node_function(n)) changed |= mark_call(n, surg_node_function(n));
+      if (is_reached(g)) changed |= mark_graph(g);
   }
 }
 

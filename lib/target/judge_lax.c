@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ONNX forbids and an engine reads in a way of its own (key `lax_attributes`): references to
  * attributes of a function outside functions, and to attributes that their function does not have,
- * Constant nodes of several values, and overloads of operators that are no functions, which are
- * ignored. The model is judged on copies that have what the engine reads in their place.
+ * Constant nodes of several values, attributes that are there twice, and overloads of operators
+ * that are no functions, which are ignored. The model is judged on copies that have what the engine
+ * reads in their place.
  *
  * A reference beside a value: the value is read. A reference without a value: shape inference
  * finds no value and uses the default, the kernel reads 0 or an empty string; of a list, both read
@@ -52,8 +53,16 @@ static bool has_repeated_names(const surg_node *n) {
   return false;
 }
 
-static bool is_lax(const surg_model *m, const surg__defect *d) {
+/* Whether the defect is an attribute that is there twice, outside functions: the last one is
+ * used. */
+static bool is_repeated(const surg__defect *d) {
+  return strcmp(d->code, "E118") == 0 && !surg_graph_function(d->node->graph) &&
+         !surg__judge_is_constant(d->node);
+}
+
+static bool is_lax(const surg__target *t, const surg_model *m, const surg__defect *d) {
   if (d->cured || !d->node || d->node->erased) return false;
+  if (is_repeated(d)) return surg__target_finding(t, "E118") == SURG__LEGAL;
   if (surg__judge_unset_reference(d)) return !has_repeated_names(d->node);
   if (!surg__judge_stray_reference(d)) return is_first_value(m, d);
   return !has_repeated_names(d->node) && !surg__judge_is_checked_reference(m, d) &&
@@ -86,9 +95,27 @@ static bool is_list(surg_attr_kind kind) {
   return kind == SURG_ATTR_INTS || kind == SURG_ATTR_FLOATS || kind == SURG_ATTR_STRINGS;
 }
 
+/* Removes all but the last attribute of each name. */
+static void keep_last(surg_node *n) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < n->n_attr; i++) {
+    bool later = false;
+    for (uint32_t k = i + 1; k < n->n_attr; k++)
+      later = later || n->attrs[k]->name == n->attrs[i]->name;
+    if (!later) n->attrs[kept++] = n->attrs[i];
+  }
+  n->n_attr = kept;
+  n->attrs_dirty = true;
+  surg__touch_node(n);
+}
+
 /* Replaces what the defect of a copy is about by what the engine reads; false: not possible. */
 static bool apply(surg__defect *d, bool empty) {
   surg_node *n = d->node;
+  if (is_repeated(d)) {
+    keep_last(n);
+    return true;
+  }
   if (surg__judge_unset_reference(d)) return surg_node_remove_attr(n, d->attr->name) == SURG_OK;
   if (!surg__judge_stray_reference(d)) {
     n->n_attr = 1;
@@ -110,23 +137,30 @@ static bool apply(surg__defect *d, bool empty) {
   return set_empty(n, name, kind) || (needed && !empty);
 }
 
-/* The next node after n (NULL: the first) with an overload that selects no function; NULL: none. */
-static surg_node *next_overloaded(surg_model *m, const surg_node *n) {
+/* Whether the node has an overload that selects no function and that the engine ignores: there is
+ * no function of that name. */
+static bool is_overloaded(const surg__target *t, const surg_node *n) {
+  if (!n->overload[0] || surg_node_class(n) == SURG_OP_CLASS_FUNCTION) return false;
+  const surg_function *f = surg_model_find_function(n->graph->model, n->domain, n->op_type, "");
+  return !f || surg__judge_hides(t, f);
+}
+
+/* The next such node after n (NULL: the first); NULL: none. */
+static surg_node *next_overloaded(const surg__target *t, surg_model *m, const surg_node *n) {
   const surg_graph *g = n ? surg_node_graph(n) : surg_model_next_graph(m, NULL);
   const surg_node *k = n ? surg_node_next(n) : surg_graph_first_node(g);
   for (;;) {
     for (; k; k = surg_node_next(k))
-      if (k->overload[0] && surg_node_class(k) != SURG_OP_CLASS_FUNCTION)
-        return (surg_node *)(uintptr_t)k;
+      if (is_overloaded(t, k)) return (surg_node *)(uintptr_t)k;
     g = surg_model_next_graph(m, g);
     if (!g) return NULL;
     k = surg_graph_first_node(g);
   }
 }
 
-static void drop_overloads(surg_model *m) {
+static void drop_overloads(const surg__target *t, surg_model *m) {
   const char *none = surg__intern(m, "", 0);
-  for (surg_node *n = none ? next_overloaded(m, NULL) : NULL; n; n = next_overloaded(m, n)) {
+  for (surg_node *n = none ? next_overloaded(t, m, NULL) : NULL; n; n = next_overloaded(t, m, n)) {
     n->overload = none;
     n->op_dirty = n->types_stale = true;
     n->resolved = false;
@@ -156,12 +190,12 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
   surg__target lists = *t; /* what is no list in the file is not rejected as an empty one */
   for (size_t i = 0; possible && i < m->defects.count; i++) {
     const surg__defect *d = &m->defects.items[i];
-    if (!is_lax(m, d)) continue;
+    if (!is_lax(t, m, d)) continue;
     if (surg__judge_stray_reference(d) && is_valueless(d->attr) && is_list(d->attr->lost))
       emptied = true;
     possible = apply(&copy->defects.items[i], empty);
   }
-  drop_overloads(copy);
+  drop_overloads(t, copy);
   surg_model_open_findings(copy); /* tests which are cured, and finds those that they hid */
   surg_status s = copy->status;
   if (emptied) lists.empty_lists = SURG__YES;
@@ -173,11 +207,11 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
 }
 
 /* The index of the first such defect; the number of defects: there is none. */
-static size_t first_lax(const surg_model *m, bool valueless) {
+static size_t first_lax(const surg__target *t, const surg_model *m, bool valueless) {
   size_t i = 0;
   for (; i < m->defects.count; i++) {
     const surg__defect *d = &m->defects.items[i];
-    if (is_lax(m, d) && (!valueless || (d->attr && is_valueless(d->attr)))) break;
+    if (is_lax(t, m, d) && (!valueless || (d->attr && is_valueless(d->attr)))) break;
   }
   return i;
 }
@@ -212,14 +246,14 @@ static void refuse(const surg__target *t, surg_model *m, size_t defect, const he
 
 surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_model_fn judge,
                             surg__objection_fn fn, void *user) {
-  const size_t d = t->lax_attributes ? first_lax(m, false) : m->defects.count;
-  const surg_node *overloaded = t->lax_attributes ? next_overloaded(m, NULL) : NULL;
+  const size_t d = t->lax_attributes ? first_lax(t, m, false) : m->defects.count;
+  const surg_node *overloaded = t->lax_attributes ? next_overloaded(t, m, NULL) : NULL;
   if (d == m->defects.count && !overloaded) return judge(t, m, fn, user);
   heard absent, empty;
   surg_status s = judge_copy(t, m, false, judge, &absent);
   if (s != SURG_OK) return s;
   empty = absent;
-  if (first_lax(m, true) < m->defects.count &&
+  if (first_lax(t, m, true) < m->defects.count &&
       (s = judge_copy(t, m, true, judge, &empty)) != SURG_OK) return s;
   if (absent.worst == SURG__LEGAL && empty.worst == SURG__LEGAL) return SURG_OK;
   if (d == m->defects.count)

@@ -12,15 +12,10 @@
 #include "target/judge.h"
 #include "target/verdict.h"
 
-typedef struct walk {
-  const surg__target *t;
-  surg_model *m;
-  surg__objection_fn fn;
-  void *user;
-  surg__buf text;
-} walk;
+typedef surg__walk walk;
+#define tell surg__walk_tell
 
-static void tell(walk *w, surg__objection o) {
+void surg__walk_tell(walk *w, surg__objection o) {
   surg__buf_putc(&w->text, 0);
   o.text = w->text.failed ? "" : w->text.p;
   if (!o.source) o.source = w->t->source;
@@ -66,6 +61,8 @@ static void judge_opsets(walk *w) {
 }
 
 static bool has_element(const surg_type *t) {
+  for (; surg_type_get_kind(t) == SURG_TYPE_SEQUENCE || surg_type_get_kind(t) == SURG_TYPE_OPTIONAL;
+       t = surg_type_elem(t)) {}
   const surg_type_kind kind = surg_type_get_kind(t);
   if (kind == SURG_TYPE_UNKNOWN) return false;
   return (kind != SURG_TYPE_TENSOR && kind != SURG_TYPE_SPARSE_TENSOR) || surg_type_dtype(t) > 0;
@@ -316,6 +313,28 @@ static void judge_optional(walk *w) {
   }
 }
 
+static bool is_element_less(const surg_type *t) {
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_dtype(t) <= 0;
+}
+
+/* Reports the first value that is declared as a tensor without an element type, except inputs of
+ * the model. */
+static void judge_typed(walk *w, const surg_graph *g) {
+  const surg_value *found = NULL;
+  for (size_t i = 0; i < surg_graph_output_count(g) && !found; i++)
+    if (is_element_less(surg_graph_output_type(g, i))) found = surg_graph_output(g, i);
+  for (const surg_value *v = NULL; !found && (v = surg_graph_next_value(g, v));)
+    if (is_element_less(surg_value_declared_type(v)) && (!v->input || g->parent_node)) found = v;
+  if (!found) return;
+  surg__buf_printf(&w->text, "%s is declared as a tensor without an element type",
+                   surg__q(w->t->ctx, surg_value_name(found)));
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL,
+                            .cause = SURG__C_INVALID,
+                            .code = "W207",
+                            .where = "model",
+                            .value = found});
+}
+
 static void judge_declared(walk *w) {
   model_end e;
   for (size_t i = 0; end_at(w->m, i, &e); i++) {
@@ -343,177 +362,17 @@ static surg_status judge_read(const surg__target *t, surg_model *m, surg__object
   return s == SURG_OK ? surg__target_valid(t, m, fn, user) : s;
 }
 
-/* Reports the first import of a function that is out of the range of opsets. */
-static void judge_function_opsets(walk *w, const surg_function *f) {
-  for (size_t i = 0; i < surg_function_import_count(f); i++)
-    for (size_t k = 0; k < w->t->opsets.count; k++) {
-      const surg__tspan *want = &w->t->opsets.items[k];
-      const char *domain = surg_function_import_domain(f, i);
-      const int64_t have = surg_function_import_version(f, i);
-      if (strcmp(want->name, strcmp(domain, "ai.onnx") ? domain : "") != 0 ||
-          (have >= want->low && have <= want->high))
-        continue;
-      surg__buf_printf(&w->text, "function %s imports opset %lld%s%.80s; supported: %lld to %lld",
-                       surg__q(w->t->ctx, surg_function_name(f)), (long long)have,
-                       want->name[0] ? " of " : "", want->name, (long long)want->low,
-                       (long long)want->high);
-      tell(w,
-           (surg__objection){.verdict = w->t->windows == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
-                             .cause = f->called ? SURG__C_FUNCTION : SURG__C_OPSET});
-      return;
-    }
-}
-
-static bool is_read_in(const surg_value *v, const surg_graph *g) {
-  const surg_use *u = surg_value_first_use(v);
-  while (u && (!surg_use_node(u) || surg_node_graph(surg_use_node(u)) != g)) u = surg_use_next(u);
-  return u != NULL;
-}
-
-/* The first input that no node of the function's own graph reads; NULL: none. */
-static const surg_value *unread_input(const surg_graph *g) {
-  for (size_t i = 0; i < surg_graph_input_count(g); i++)
-    if (!is_read_in(surg_graph_input(g, i), g)) return surg_graph_input(g, i);
-  return NULL;
-}
-
-/* The first output that is an input, or an output before; NULL: none. */
-static const surg_value *passed_output(const surg_graph *g) {
-  for (size_t i = 0; i < surg_graph_output_count(g); i++) {
-    const surg_value *v = surg_graph_output(g, i);
-    if (!surg_value_producer(v, NULL)) return v;
-    for (size_t k = 0; k < i; k++)
-      if (surg_graph_output(g, k) == v) return v;
-  }
-  return NULL;
-}
-
-/* Reports a function whose inputs or outputs the engine does not support. */
-static void judge_formals(walk *w, const surg_function *f) {
-  const surg_graph *g = surg_function_graph(f);
-  const surg_value *unread = w->t->unused != SURG__YES ? unread_input(g) : NULL;
-  const surg_value *passed = w->t->passed != SURG__YES ? passed_output(g) : NULL;
-  if (!unread && !passed) return;
-  /* Whether a subgraph that reads the input suffices is not stated. */
-  const bool no = passed ? w->t->passed == SURG__NO
-                         : w->t->unused == SURG__NO && !surg_value_use_count(unread, 1);
-  surg__buf_printf(&w->text, "function %s: %s %s", surg__q(w->t->ctx, surg_function_name(f)),
-                   passed ? "output" : "input",
-                   surg__q(w->t->ctx, surg_value_name(passed ? passed : unread)));
-  surg__buf_puts(&w->text, passed ? " is an input too, or an output twice"
-                                  : " is not read by a node of the function");
-  tell(w, (surg__objection){.verdict = no ? SURG__ILLEGAL : SURG__UNKNOWN,
-                            .cause = f->called ? SURG__C_FUNCTION : SURG__C_OPSET});
-}
-
-/* Reports the first node of a function that functions of the engine must not have. */
-static void judge_body(walk *w, const surg_function *f) {
-  const surg_graph *g = surg_function_graph(f);
-  for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-    const surg_value *v = surg_node_output(n, 0);
-    const bool idle =
-        w->t->idle != SURG__YES && surg_node_op(n) == SURG_OP_Constant && v && !is_read_in(v, g);
-    const bool graph = w->t->bodied != SURG__YES && surg_node_subgraph(n, 0);
-    if (!idle && !graph) continue;
-    const surg__tri how = idle ? w->t->idle : w->t->bodied;
-    surg__buf_puts(&w->text, idle ? "no node of the graph of the function reads this constant"
-                                  : "it has a subgraph, and is in a function");
-    if (how == SURG__UNSAID) surg__buf_puts(&w->text, "; whether that is supported is unknown");
-    tell(w, (surg__objection){.verdict = how == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
-                              .cause = f->called ? SURG__C_FUNCTION : SURG__C_OPSET,
-                              .node = n});
-    return;
-  }
-}
-
-/* The first attribute of the node that refers to an attribute of another name, or NULL. */
-static const surg_attr *renamed_reference(const surg_node *n) {
-  for (size_t i = 0; i < surg_node_attr_count(n); i++) {
-    const surg_attr *a = surg_node_attr_at(n, i);
-    if (surg_attr_ref(a) && strcmp(surg_attr_ref(a), surg_attr_name(a)) != 0) return a;
-  }
-  return NULL;
-}
-
-/* Reports the first node of a called function, or of a subgraph in it, that refers to an attribute
- * of the function by another name. */
-static void judge_references(walk *w, const surg_function *f) {
-  if (!w->t->same_references || !f->called) return;
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(w->m, g));) {
-    if (surg_graph_function(g) != f) continue;
-    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      const surg_attr *a = renamed_reference(n);
-      if (!a) continue;
-      surg__buf_printf(&w->text, "attribute %s", surg__q(w->t->ctx, surg_attr_name(a)));
-      surg__buf_printf(&w->text, " refers to attribute %s of the function; only equal names work",
-                       surg__q(w->t->ctx, surg_attr_ref(a)));
-      tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
-      return;
-    }
-  }
-}
-
-static void judge_spelling(walk *w, const surg_function *f) {
-  const surg_node *n = surg__judge_spelling(w->t, surg_function_graph(f));
-  if (!n) return;
-  surg__buf_printf(
-      &w->text, "it is in a function, which must import the domain as \"%s\"%s",
-      surg_node_domain(n),
-      w->t->spelled == SURG__NO && surg_node_domain(n)[0] ? ", and must not spell it so" : "");
-  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
-}
-
-/* Reports functions that the engine, which expands all calls, cannot expand. */
-static surg_status judge_expansion(walk *w) {
-  surg__expanded e;
-  const surg_status s = surg__judge_expansion(w->m, &e);
-  if (s != SURG_OK) return s;
-  if (e.repeated && w->t->repeats == SURG__NO) {
-    surg__buf_printf(&w->text,
-                     "function %s is called more than once, calls a function and has values of its "
-                     "own, whose names are then repeated",
-                     surg__q(w->t->ctx, surg_function_name(e.repeated)));
-    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION});
-  }
-  if (!e.large) return SURG_OK;
-  surg__buf_printf(&w->text,
-                   "its functions expand to %llu nodes; whether the engine has time and memory for "
-                   "them is unknown",
-                   (unsigned long long)e.nodes);
-  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_FUNCTION});
-  return SURG_OK;
-}
-
-static surg_status judge_functions(const surg__target *t, surg_model *m, surg__objection_fn fn,
-                                   void *user) {
-  walk w = {.t = t, .m = m, .fn = fn, .user = user};
-  if (t->functions != SURG__YES || !m->functions.count) return SURG_OK;
-  surg__buf_init(&w.text, t->ctx);
-  surg__judge_mark_calls(m);
-  for (size_t i = 0; i < m->functions.count; i++) {
-    const surg_function *f = m->functions.items[i];
-    /* An engine that does not check the opsets of functions reads only those that are called. */
-    if (t->windows == SURG__YES && !f->called) continue;
-    if (t->windows != SURG__YES) judge_function_opsets(&w, f);
-    judge_formals(&w, f);
-    judge_body(&w, f);
-    judge_references(&w, f);
-    if (f->called) judge_spelling(&w, f);
-  }
-  surg_status s = judge_expansion(&w);
-  if (w.text.failed) s = surg__alloc_status(t->ctx);
-  surg__buf_free(&w.text);
-  return s;
-}
-
 static surg_status judge_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
   surg__imports_as_read kept;
-  surg_status s = judge_functions(t, m, fn, user);
-  if (s) return s;
-  s = surg__imports_begin(t, m, &kept);
-  if (s == SURG_OK) s = judge_read(t, m, fn, user);
-  surg__imports_end(m, &kept);
+  surg_status s = surg__calls_begin(t, m);
+  if (s == SURG_OK) s = surg__judge_functions(t, m, fn, user);
+  if (s == SURG_OK) {
+    s = surg__imports_begin(t, m, &kept);
+    if (s == SURG_OK) s = judge_read(t, m, fn, user);
+    surg__imports_end(m, &kept);
+  }
+  surg__calls_end(m);
   return s;
 }
 
@@ -604,6 +463,7 @@ static void judge_graph(walk *w, const surg_graph *g, once *done) {
   if ((f && !f->called) || surg__judge_drops_graph(w->t, g)) return;
   judge_order(w, g);
   judge_weights(w, g);
+  if (w->t->typed_tensors && !f) judge_typed(w, g);
   if (!done->external) done->external = judge_external(w, g);
   judge_keys(w, g);
   if (!done->sparse) done->sparse = judge_sparse(w, g);

@@ -185,6 +185,7 @@ struct surg_target {
   surg__tri spelled; /* nodes of functions may spell the default domain "ai.onnx", if the function
                       * imports it so; UNSAID: spellings do not matter */
   surg__tri repeats; /* functions that call others and have values may be expanded twice */
+  surg__tri overloads; /* of functions: YES, NO: ignored */
   surg__tri outside; /* functions may call functions of domains that the model does not import */
   surg__tri empty_lists;       /* attributes may be lists without elements */
   surg__tri function_absent;   /* nodes of functions may have absent inputs */
@@ -204,6 +205,10 @@ struct surg_target {
   bool closed;         /* operators of other domains must be registered by the user */
   bool inlined;        /* nodes of functions are of the opsets that the model imports */
   bool last_import;    /* of two imports of a domain the engine uses the last */
+  bool last_function;  /* likewise of two functions of one name */
+  bool operators_first; /* functions of the name of a listed operator, or of the default domain,
+                         * are not used */
+  bool typed_tensors;   /* declared tensors without an element type are rejected */
   bool lax_attributes; /* references outside functions and further values of a Constant are not
                         * rejected (judge_lax.c) */
   bool strict_shapes;  /* at its newest opset it rejects declared shapes that contradict

@@ -139,6 +139,16 @@ static bool is_idle(const surg__defect *d) {
   return v && !surg_value_first_use(v);
 }
 
+/* What an engine that has ONNX's checker examine subgraphs makes of elements that nothing reads:
+ * the element type must exist, and a weight of a subgraph needs data in a field of its type. */
+static surg__tri idle_verdict(const surg__defect *d) {
+  const surg_graph *g = d->value ? d->value->graph : d->node->graph;
+  const char *text = d->text;
+  if (strstr(text, "element type")) return SURG__NO;
+  if (!g->parent_node || strstr(text, " where type and dims need ")) return SURG__YES;
+  return strstr(text, "dims ") ? SURG__UNSAID : SURG__NO;
+}
+
 /* Whether the finding is two inputs of a function of one name. */
 static bool is_repeated_input(const surg__defect *d) {
   return !strcmp(d->code, "E113") && d->value && d->value->input && d->first && d->first->input &&
@@ -149,7 +159,8 @@ static bool is_repeated_input(const surg__defect *d) {
 static bool is_excusable(const surg__target *t, const surg_model *m, const surg__defect *d) {
   if (is_repeated_input(d)) return t->repeated_inputs == SURG__UNSAID;
   if (strcmp(d->code, "E113") == 0) return is_one_constant(m, d);
-  if (strcmp(d->code, "E119") == 0) return is_idle(d);
+  if (strcmp(d->code, "E119") == 0)
+    return is_idle(d) && (!t->lax_attributes || idle_verdict(d) == SURG__UNSAID);
   /* They use the first value, or ignore the reference. */
   if (strcmp(d->code, "E126") == 0) return d->node && surg_node_attr_count(d->node) > 1;
   if (t->lax_attributes && surg__judge_unset_reference(d)) return true;
@@ -163,6 +174,24 @@ static bool is_elsewhere(const surg__target *t, const surg__defect *d) {
   return t->external != SURG__NO && !strcmp(d->code, "E137") &&
          (d->value ? surg_value_use_count(d->value, 1) > 0 : d->node != NULL) &&
          strstr(d->text, "has external data");
+}
+
+static const surg_function *function_of(const surg__defect *d) {
+  if (d->function) return d->function;
+  if (d->node) return surg_graph_function(d->node->graph);
+  return surg_graph_function(d->value ? d->value->graph : d->graph);
+}
+
+/* Whether the defect is of a function that nothing calls, and the engine does not read it there:
+ * an engine that checks the opsets of such functions looks up the operators of their nodes, and
+ * what computes their outputs. */
+static bool is_uncalled(const surg__target *t, const surg__defect *d) {
+  const surg_function *f = t->operators_first ? function_of(d) : NULL;
+  if (!f || f->called) return false;
+  if (t->windows == SURG__YES) return true;
+  if (!strcmp(d->code, "E110")) return d->node != NULL;
+  return strcmp(d->code, "E115") && strcmp(d->code, "E124") && strcmp(d->code, "E129") &&
+         !is_repeated_input(d);
 }
 
 static bool is_of(const surg__tlist *operators, const surg_node *n) {
@@ -245,14 +274,15 @@ static void judge_loaded(passing *p, surg_model *m) {
     surg_finding f = {.size = sizeof f};
     const surg__defect *d = &m->defects.items[i];
     if (!surg_model_finding(m, i, &f) || f.cured || (d->tensor && d->tensor->missing)) continue;
-    if (is_superseded(p, d)) continue;
+    if (is_superseded(p, d) || is_uncalled(p->t, d)) continue;
     if (p->t->last_import && surg__judge_idle_import(m, d)) continue;
     if (is_repeated_input(d) && p->t->repeated_inputs == SURG__YES) continue;
     /* An output without a name is one that nothing defines. */
     const bool lost = !strcmp(d->code, "E129") && d->value && d->value->undefined;
+    const bool idle = p->t->lax_attributes && !strcmp(d->code, "E119") && is_idle(d);
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,
                (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d),
-                       is_among(p->t, d), NULL});
+                       is_among(p->t, d) || (idle && idle_verdict(d) == SURG__YES), NULL});
   }
 }
 

@@ -59,15 +59,22 @@ bool mend_defaults(mending *k) {
   return surg_model_status(k->m) == SURG_OK;
 }
 
-/* Repairs the claim `declared` (NULL: none) about the type of v, if it contradicts what is known.
- * An input is of the type that it declares. */
+/* Whether a type is a tensor without an element type, and the other has one. */
+static bool lacks_element(const surg_type *t, const surg_type *proven) {
+  return surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_dtype(t) == SURG_UNDEFINED &&
+         surg_type_get_kind(proven) == SURG_TYPE_TENSOR && surg_type_dtype(proven) > 0;
+}
+
+/* Repairs the claim `declared` (NULL: none) about the type of v, if it contradicts what is known or
+ * lacks the element type. An input is of the type that it declares. */
 static bool claim(mending *k, surg_value *v, const char *what, const surg_type *declared,
                   bool doubted) {
   bool contradicts = false;
   const surg_type *proven = surg_value_type(v);
   if (!declared || !proven) return true;
   const surg_type *refined = surg_type_refine(k->m, declared, proven, &contradicts);
-  if (!contradicts || !refined) return surg_model_status(k->m) == SURG_OK;
+  if (!refined || (!contradicts && !lacks_element(declared, proven)))
+    return surg_model_status(k->m) == SURG_OK;
   if (surg_value_is_input(v)) return set(k, v, what, declared, surg_value_declared_type(v));
   if (!doubted) return set(k, v, what, declared, refined);
   mend_leaves(k, surg_value_producer(v, NULL),

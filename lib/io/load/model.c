@@ -157,6 +157,7 @@ static bool read_function(surg__loader *L, const surg__field *f) {
   if (!h.has_domain && !surg__load_unclean(L, f->off, "E124", "a function without a domain"))
     return false;
   const bool twin = surg_model_find_function(L->m, h.domain, h.name, h.overload) != NULL;
+  const char *given = h.name;
   if (twin) {
     if (!surg__load_bad(L, f->off, "E124", "an earlier function has this name"))
       return false;
@@ -168,6 +169,7 @@ static bool read_function(surg__loader *L, const surg__field *f) {
   fn->src = fn->body->src = surg__load_src(f);
   if (twin) surg__touch_graph(fn->body);
   fn->dirty = twin;
+  fn->given = twin ? given : NULL;
   if (twin || !*h.name)
     surg__load_about(L, &(surg__defect){.function = fn, .graph = fn->body});
   return read_function_header(L, fn) && read_graphs(L, fn->body);
