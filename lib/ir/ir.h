@@ -400,6 +400,7 @@ struct surg_function {
   bool walked, missed; /* for lib/infer: a call of it was walked / was skipped */
   bool called;         /* for lib/target: a node calls it */
   bool hidden;         /* for lib/target: an operator of this name is used in its place */
+  uint8_t told;        /* for lib/target: kinds of its nodes that were reported */
   size_t number;       /* for lib/target: its place in the model */
   surg_function *instead; /* for lib/target: the function that is used for it, or NULL */
   uint64_t unset;      /* for lib/target: attributes without default that a call leaves out */

@@ -121,58 +121,45 @@ static const surg_attr *renamed_reference(const surg_node *n) {
   return NULL;
 }
 
-/* Reports the first node of a called function, or of a subgraph in it, that refers to an attribute
- * of the function by another name. */
-static void judge_references(walk *w, const surg_function *f) {
-  if (!w->t->same_references || !f->called) return;
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(w->m, g));) {
-    if (surg_graph_function(g) != f) continue;
-    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      const surg_attr *a = renamed_reference(n);
-      if (!a) continue;
-      surg__buf_printf(&w->text, "attribute %s", surg__q(w->t->ctx, surg_attr_name(a)));
-      surg__buf_printf(&w->text, " refers to attribute %s of the function; only equal names work",
-                       surg__q(w->t->ctx, surg_attr_ref(a)));
-      tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
-      return;
-    }
-  }
+/* --- nodes of functions, those of subgraphs included --- */
+
+/* Reports the node if the engine does not support it in the function. True: it was reported. */
+typedef bool (*node_check)(walk *w, const surg_function *f, const surg_node *n);
+
+/* A reference to an attribute of the function by another name. */
+static bool judge_reference(walk *w, const surg_function *f, const surg_node *n) {
+  const surg_attr *a = w->t->same_references && f->called ? renamed_reference(n) : NULL;
+  if (!a) return false;
+  surg__buf_printf(&w->text, "attribute %s", surg__q(w->t->ctx, surg_attr_name(a)));
+  surg__buf_printf(&w->text, " refers to attribute %s of the function; only equal names work",
+                   surg__q(w->t->ctx, surg_attr_ref(a)));
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
+  return true;
 }
 
-/* Reports the first Constant of a called function, or of a subgraph in it, that is not of a type of
- * its operator. Of the main graph the engine makes initializers of them, in functions it infers
- * their types. */
-static void judge_constants(walk *w, const surg_function *f) {
+/* A Constant that is not of a type of its operator. Of the main graph the engine makes initializers
+ * of them, in functions it infers their types. */
+static bool judge_constant(walk *w, const surg_function *f, const surg_node *n) {
+  if (!w->t->inlined || w->t->windows == SURG__YES || !f->called || !surg__judge_is_constant(n))
+    return false;
   const surg_schema *s = surg_schema_find("", "Constant", surg_model_opset(w->m, ""));
-  if (!w->t->inlined || w->t->windows == SURG__YES || !f->called || !s || s->since >= 9) return;
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(w->m, g));) {
-    if (surg_graph_function(g) != f) continue;
-    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      const bool constant = surg__judge_is_constant(n);
-      const surg_tensor *c = constant ? surg_attr_tensor(surg_node_attr(n, "value"), 0) : NULL;
-      const int d = c ? surg_tensor_dtype(c) : SURG_FLOAT;
-      if (d == SURG_FLOAT || d == SURG_DOUBLE || d == SURG_FLOAT16) continue;
-      surg__buf_printf(&w->text, "it is %s, in a function; below opset 9 a Constant is a float",
-                       surg__dtype_name(d));
-      tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
-      return;
-    }
-  }
+  const surg_tensor *c = surg_attr_tensor(surg_node_attr(n, "value"), 0);
+  const int d = c ? surg_tensor_dtype(c) : SURG_FLOAT;
+  if (!s || s->since >= 9 || d == SURG_FLOAT || d == SURG_DOUBLE || d == SURG_FLOAT16) return false;
+  surg__buf_printf(&w->text, "it is %s, in a function; below opset 9 a Constant is a float",
+                   surg__dtype_name(d));
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
+  return true;
 }
 
-/* Reports the first call of an overload in a called function: such an engine looks for a function
- * without one there. */
-static void judge_overloads(walk *w, const surg_function *f) {
-  if (w->t->overloads != SURG__YES || !f->called) return;
-  for (const surg_graph *g = NULL; (g = surg_model_next_graph(w->m, g));) {
-    if (surg_graph_function(g) != f) continue;
-    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      if (!surg_node_function(n) || !surg_node_overload(n)[0]) continue;
-      surg__buf_puts(&w->text, "it calls an overload, in a function");
-      tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
-      return;
-    }
-  }
+/* A call of an overload: in functions such an engine looks for a function without one. */
+static bool judge_overload(walk *w, const surg_function *f, const surg_node *n) {
+  if (w->t->overloads != SURG__YES || !f->called || !surg_node_function(n) ||
+      !surg_node_overload(n)[0])
+    return false;
+  surg__buf_puts(&w->text, "it calls an overload, in a function");
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
+  return true;
 }
 
 static bool imports_domain(const surg_function *f, const char *domain) {
@@ -181,19 +168,27 @@ static bool imports_domain(const surg_function *f, const char *domain) {
   return false;
 }
 
-/* Reports the first node of a function that nothing calls whose domain the function does not
- * import: the engine looks up the operators of all functions, and needs no more of these. */
-static void judge_uncalled(walk *w, const surg_function *f) {
+/* A domain that a function which nothing calls does not import: the engine looks up the operators
+ * of all functions, and needs no more of these. */
+static bool judge_import(walk *w, const surg_function *f, const surg_node *n) {
+  if (!w->t->operators_first || f->called || imports_domain(f, surg_node_domain(n))) return false;
+  surg__buf_printf(&w->text, "function %s, which nothing calls, does not import domain ",
+                   surg__q(w->t->ctx, surg_function_name(f)));
+  surg__buf_puts(&w->text, surg__q(w->t->ctx, surg_node_domain(n)));
+  tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_OPSET});
+  return true;
+}
+
+/* Judges the nodes of all functions in one walk, and reports the first of each kind of each. */
+static void judge_nodes(walk *w) {
+  static const node_check checks[] = {judge_reference, judge_constant, judge_overload,
+                                      judge_import};
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(w->m, g));) {
-    if (surg_graph_function(g) != f) continue;
-    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      if (imports_domain(f, surg_node_domain(n))) continue;
-      surg__buf_printf(&w->text, "function %s, which nothing calls, does not import domain ",
-                       surg__q(w->t->ctx, surg_function_name(f)));
-      surg__buf_puts(&w->text, surg__q(w->t->ctx, surg_node_domain(n)));
-      tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_OPSET});
-      return;
-    }
+    surg_function *f = surg_graph_function(g);
+    if (!f || (w->t->windows == SURG__YES && !f->called)) continue;
+    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      for (size_t k = 0; k < SURG_COUNT(checks); k++)
+        if (!(f->told >> k & 1) && checks[k](w, f, n)) f->told |= UINT8_C(1) << k;
   }
 }
 
@@ -235,20 +230,16 @@ surg_status surg__judge_functions(const surg__target *t, surg_model *m, surg__ob
   surg__buf_init(&w.text, t->ctx);
   surg__judge_mark_calls(m);
   for (size_t i = 0; i < m->functions.count; i++) {
-    const surg_function *f = m->functions.items[i];
+    surg_function *f = m->functions.items[i];
+    f->told = 0;
     /* An engine that does not check the opsets of functions reads only those that are called. */
     if (t->windows == SURG__YES && !f->called) continue;
     if (t->windows != SURG__YES) judge_function_opsets(&w, f);
     judge_formals(&w, f);
     judge_body(&w, f);
-    judge_references(&w, f);
-    judge_constants(&w, f);
-    judge_overloads(&w, f);
-    if (f->called)
-      judge_spelling(&w, f);
-    else if (t->operators_first)
-      judge_uncalled(&w, f);
+    if (f->called) judge_spelling(&w, f);
   }
+  judge_nodes(&w);
   surg_status s = judge_expansion(&w);
   if (w.text.failed) s = surg__alloc_status(t->ctx);
   surg__buf_free(&w.text);
