@@ -47,13 +47,13 @@ static surg_status run_passes(const surgery *j, surg_model **m, const surg_pipel
                               outcome *o) {
   surg_run_options run = j->run;
   run.dry_run = false;
-  surg_model *original = j->common.json || surgery_tells(j) ? surg_model_clone(*m) : NULL;
+  o->original = j->common.json || surgery_tells(j) ? surg_model_clone(*m) : NULL;
   const surg_status s = surg_pipeline_run(p, m, &run, &o->report);
   o->run = (surg_run_summary){.size = sizeof o->run};
   surg_run_get(o->report, &o->run);
   o->growth = (surg_growth){.size = sizeof o->growth};
-  if (s == SURG_OK && original) surg_run_growth(p, original, *m, &run, o->report, &o->growth);
-  surg_model_free(original);
+  if (s == SURG_OK && o->original)
+    surg_run_growth(p, o->original, *m, &run, o->report, &o->growth);
   if (s != SURG_OK || !j->check || o->run.checked) return s;
   cli_text why = {0};
   cli_text_printf(&why, "not checked: %s",
@@ -113,9 +113,6 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipel
   if (s == SURG_OK && j->check) s = surg_model_require_valid(m);
   if (s == SURG_OK && j->check) s = surg_model_require_weights(m, "--check");
   if (s == SURG_OK && !read_interface(m, &o, 0)) s = SURG_ENOMEM;
-  if (s == SURG_OK && summarized &&
-      (!interface_read_inner(m, &o.inputs[0]) || !interface_read_inner(m, &o.outputs[0])))
-    s = SURG_ENOMEM;
   if (s == SURG_OK) s = run_passes(j, &m, p, &o);
   if (s == SURG_OK) surg_model_note_weights(m);
   cli_progress("saving");
@@ -143,6 +140,7 @@ static surg_status operate(const surgery *j, surg_context *ctx, const surg_pipel
   cli_stats_free(&o.before);
   cli_stats_free(&o.after);
   surg_run_report_free(o.report);
+  surg_model_free(o.original);
   surg_model_free(m);
   return s;
 }

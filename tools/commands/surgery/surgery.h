@@ -24,14 +24,13 @@ typedef struct surgery {
 typedef struct interface_names {
   char **items;
   size_t n;
-  uint64_t *inner; /* hashes of the names of other values that nodes compute, if they were read */
-  size_t n_inner;
 } interface_names;
 
 /* The result for one model. */
 typedef struct outcome {
   interface_names inputs[2], outputs[2]; /* [0] before, [1] after */
   const char *in, *out;
+  surg_model *original; /* the model before the run, if a summary or JSON is printed; else NULL */
   cli_stats before, after;
   uint64_t bytes_before, bytes_after;
   surg_run_report *report;
@@ -51,8 +50,6 @@ void surgery_free(surgery *j);
 /* Collects the names of the inputs that a caller provides, or of the outputs. False: out of
  * memory. */
 bool interface_read(const surg_model *m, bool outputs, interface_names *to);
-/* Collects which other names nodes give to values. O(nodes). False: out of memory. */
-bool interface_read_inner(const surg_model *m, interface_names *to);
 void interface_free(interface_names *names);
 /* Print the inputs and outputs that were added, removed or renamed, as text and as JSON. */
 void interface_print(FILE *f, const outcome *o);
