@@ -37,8 +37,8 @@ typedef struct verify {
   surg__engine own;  /* used where the options have no engine */
   size_t *in_first;  /* for each input of the second model its index in the first, or n_in */
   size_t *out_other; /* for each output of the first model its index in the second, or n_out */
-  /* For each input of the second model that only an inner value of the first has the name of: that
-   * value, and what the last run computed of it. */
+  /* For each input of the second model that is named as an inner value of the first, and as none
+   * of its inputs: that value, and its result in the last run. */
   surg_value **inner;
   surg__array *computed;
   bool any_inner;
@@ -78,14 +78,13 @@ static surg_status match(verify *v) {
   return v->in_first && v->out_other ? SURG_OK : SURG_ENOMEM;
 }
 
-/* Finds the inputs of the second model that the first computes: of a part that was cut out, or of
- * numbers that were drawn. Only runs of the interpreter show inner values. */
+/* Finds the inputs of the second model that the first computes: those of a part that was cut out,
+ * or numbers that the first draws. */
 static surg_status match_inner(verify *v) {
   const side *a = &v->sides[0], *b = &v->sides[1];
   v->inner = surg__calloc(v->ctx, b->n_in + 1, sizeof *v->inner);
   v->computed = surg__calloc(v->ctx, b->n_in + 1, sizeof *v->computed);
   if (!v->inner || !v->computed) return SURG_ENOMEM;
-  if (a->engine->ort || a->engine->chain) return SURG_OK;
   for (size_t i = 0; i < b->n_in; i++) {
     if (v->in_first[i] < a->n_in) continue;
     surg_value *x = surg_graph_find_value(a->g, surg_value_name(surg_graph_input(b->g, i)));
@@ -125,7 +124,7 @@ typedef struct set {
   uint64_t seed;
 } set;
 
-/* The value of the second model that stands for input i of the first: by name, else by index. */
+/* The value of the second model that matches input i of the first: by name, else by index. */
 static surg_value *twin_of(const verify *v, const surg_value *x, bool by_place, size_t i) {
   const side *a = &v->sides[0], *b = &v->sides[1];
   surg_value *twin = surg_graph_find_value(b->g, surg_value_name(x));
@@ -213,12 +212,27 @@ static void hand_inputs(verify *v) {
   drop(b->in, b->n_in);
   for (size_t i = 0; i < b->n_in; i++) {
     size_t k = v->in_first[i];
-    if (v->inner[i] && v->computed[i].dtype != SURG_UNDEFINED)
-      b->in[i] = surg__array_ref(&v->computed[i]);
+    if (v->inner[i]) b->in[i] = surg__array_ref(&v->computed[i]);
     if (k == a->n_in && a->n_in == b->n_in && !v->inner[i]) k = i;
     if (k < a->n_in && a->in[k].dtype != SURG_UNDEFINED) b->in[i] = surg__array_ref(&a->in[k]);
     check_input(v, i);
   }
+}
+
+/* Whether an input of the second model is a value that the run of the first did not show: only the
+ * interpreter shows inner values, and no large constants. The run then proves nothing. */
+static bool is_hidden(verify *v) {
+  surg__verify_report *r = v->report;
+  for (size_t i = 0; i < v->sides[1].n_in; i++) {
+    if (!v->inner[i] || v->computed[i].dtype != SURG_UNDEFINED) continue;
+    r->skipped++;
+    if (!*r->skip_why)
+      snprintf(r->skip_why, sizeof r->skip_why,
+               "input %.100s of the second model is computed by the first, and not shown",
+               surg__q(v->ctx, surg_value_name(v->inner[i])));
+    return true;
+  }
+  return false;
 }
 
 /* Prepares model k at its first run; a failure is reported like a failed run. */
@@ -227,7 +241,7 @@ static surg_status ready(verify *v, int k) {
   drop(s->out, s->n_out);
   if (s->runner.engine) return surg__exec_opened(&s->runner) ? SURG_OK : SURG_EUNSUPPORTED;
   const surg_status status = surg__exec_open(&s->runner, s->engine, v->models[k]);
-  if (k == 0 && v->any_inner)
+  if (k == 0 && v->any_inner && !s->engine->ort && !s->engine->chain)
     s->runner.watched = (surg__session){.watch = keep_inner, .arrays_only = true, .user = v};
   return status == SURG_EINVALID ? SURG_EUNSUPPORTED : status; /* no other input helps */
 }
@@ -417,6 +431,7 @@ static surg_status one_set(verify *v, const set *how, surg_status *first) {
                why_not(&v->sides[0], *first));
     return SURG_OK;
   }
+  if (is_hidden(v)) return SURG_OK;
   hand_inputs(v);
   r->checked++;
   if (*r->failure) return SURG_OK;
