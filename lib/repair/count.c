@@ -3,7 +3,6 @@
  * what inputs and outputs have. */
 #include "repair/repair.h"
 
-#include <onnxsurg/ops.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,11 +77,7 @@ bool surg__repair_has_maps(const surg_model *m) {
 }
 
 bool surg__repair_draws(const surg_model *m) {
-  for (const surg_node *n = surg_graph_first_node(surg_model_graph(m)); n; n = surg_node_next(n)) {
-    const int op = surg_node_op(n);
-    if (op == SURG_OP_RandomNormal || op == SURG_OP_RandomNormalLike ||
-        op == SURG_OP_RandomUniform || op == SURG_OP_RandomUniformLike)
-      return true;
-  }
+  for (const surg_node *n = surg_graph_first_node(surg_model_graph(m)); n; n = surg_node_next(n))
+    if (surg_node_nondeterministic(n)) return true;
   return false;
 }

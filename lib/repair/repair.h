@@ -54,7 +54,7 @@ surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repai
 /* Whether an input has a default; whether an output is declared as a sequence of maps. */
 bool surg__repair_has_defaults(const surg_model *m);
 bool surg__repair_has_maps(const surg_model *m);
-/* Whether a node of the main graph draws numbers that an input could give. O(nodes) */
+/* Whether a node of the main graph draws random numbers. O(nodes) */
 bool surg__repair_draws(const surg_model *m);
 /* Bits 1 << cause: why the node of the objection fits none of the facts about its version. */
 uint32_t surg__repair_causes(const surg__objection *o);

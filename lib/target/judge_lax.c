@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What ONNX forbids and an engine reads in a way of its own (key `lax_attributes`): references to
  * attributes of a function outside functions, and to attributes that their function does not have,
- * Constant nodes of several values, attributes that are there twice, and overloads of operators
+ * Constant nodes of several values, attributes that are given twice, and overloads of operators
  * that are no functions, which are ignored. The model is judged on copies that have what the engine
  * reads in their place.
  *
@@ -53,7 +53,7 @@ static bool has_repeated_names(const surg_node *n) {
   return false;
 }
 
-/* Whether the defect is an attribute that is there twice, outside functions: the last one is
+/* Whether the defect is an attribute that is given twice, outside functions: the last one is
  * used. */
 static bool is_repeated(const surg__defect *d) {
   return strcmp(d->code, "E118") == 0 && !surg_graph_function(d->node->graph) &&
