@@ -213,6 +213,22 @@ surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_value
   return s;
 }
 
+const char *surg__input_unmade(const surg_value *v, surg_status s) {
+  const surg_type *type = surg_value_declared_type(v);
+  if (s == SURG_ELIMIT || s == SURG_ENOMEM) return "is too large to be made up";
+  while (surg_type_get_kind(type) == SURG_TYPE_SEQUENCE ||
+         surg_type_get_kind(type) == SURG_TYPE_OPTIONAL)
+    type = surg_type_elem(type);
+  switch (surg_type_get_kind(type)) {
+    case SURG_TYPE_UNKNOWN: return "has no declared type, so it must be given";
+    case SURG_TYPE_TENSOR:
+      if (!surg_type_dtype(type)) return "has no declared element type, so it must be given";
+      if (!surg_type_has_rank(type)) return "has no declared shape, so it must be given";
+      return "has a type that cannot be made up, so it must be given";
+    default: return "is not a tensor, so it must be given";
+  }
+}
+
 /* --- text --- */
 
 void surg__element_print(const surg__array *a, uint64_t i, surg__buf *b) {

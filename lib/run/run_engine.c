@@ -122,8 +122,7 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
     const surg_status s = surg__input_make(ctx, maker, v, &in[i]);
     if (s == SURG_OK) continue;
     snprintf(r->why, sizeof r->why, "input %s %s", surg__q(ctx, surg_value_name(v)),
-             s == SURG_EUNSUPPORTED ? "has a type that cannot be made up: give it"
-                                    : "is too large to be made up");
+             surg__input_unmade(v, s));
     return s;
   }
   return SURG_OK;

@@ -312,7 +312,7 @@ class Run(Case):
         self.assertIn(b'24 runs compared', self.ok('verify', 'list.onnxtxt', 'list.onnxtxt'))
         self.write('map.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
                    b'g (map(int64, float) m) => (y) { y = ai.onnx.ml.CastMap (m) }')
-        self.bad(1, 'input "m" has a type that cannot be made up: give it', 'run', 'map.onnxtxt')
+        self.bad(1, 'input "m" is not a tensor, so it must be given', 'run', 'map.onnxtxt')
 
     def test_budgets(self):
         self.write('big.onnxtxt', (HEAD + 'g (int64[1] n) => (y) { y = ConstantOfShape (n) }')
