@@ -175,8 +175,8 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
       surg__input_limit(twin_of(v, x, false, i), &in[i]);
       continue;
     }
-    snprintf(a->runner.why, sizeof a->runner.why, "input %s %s", surg__q(v->ctx, surg_value_name(x)),
-             surg__input_unmade(x, s));
+    snprintf(a->runner.why, sizeof a->runner.why, "input %s %s",
+             surg__q(v->ctx, surg_value_name(x)), surg__input_unmade(x, s));
     return s == SURG_ENOMEM ? s : SURG_EUNSUPPORTED; /* no other range helps */
   }
   return SURG_OK;
