@@ -195,6 +195,39 @@ static surg_status accept_file(const applier *p, const surg__bytes *old, const c
   return s != SURG_OK || same ? s : occupied(p, path);
 }
 
+/* Accepts a file at the path of a data file that is to be made if it has the bytes of the result. */
+static surg_status accept_made(const applier *p, const json_t *file, draft *d,
+                               const surg__stat *st) {
+  uint64_t size;
+  char digest[SURG__PATCH_DIGEST];
+  const char *want = json_string_value(json_object_get(file, "digest"));
+  if (!want || !number(json_object_get(file, "size"), &size))
+    return bad(p, "the header of the patch is damaged");
+  if (!st->regular || st->provisional || st->size != size) return occupied(p, d->path);
+  surg_status s = io(p, d->path, "read", surg__os_open_read(-1, d->path, &d->fd));
+  if (s != SURG_OK) return s;
+  const reading r = {p, d};
+  const surg__bytes b = {.size = size, .of = &r, .read = read_draft};
+  s = surg__patch_digest(p->ctx, &b, digest);
+  surg__os_close(d->fd);
+  d->fd = -1;
+  return s != SURG_OK || strcmp(digest, want) == 0 ? s : occupied(p, d->path);
+}
+
+/* Skips the new bytes of a file that is there already. */
+static surg_status skip_parts(applier *p, const json_t *file) {
+  const json_t *parts = json_object_get(file, "parts");
+  for (size_t i = 0; i < json_array_size(parts); i++) {
+    const json_t *part = json_array_get(parts, i);
+    uint64_t n;
+    if (json_array_size(part) != 1) continue;
+    if (!number(json_array_get(part, 0), &n) || p->at > p->size || n > p->size - p->at)
+      return bad(p, "the patch is cut off");
+    p->at += n;
+  }
+  return SURG_OK;
+}
+
 /* Copies a data file that does not change to the folder of the result, unless it is there. */
 static surg_status keep_file(applier *p, const char *name, draft *d) {
   surg__bytes old;
@@ -223,8 +256,9 @@ static surg_status make_file(applier *p, const json_t *file, draft *d) {
   d->data = name != NULL;
   if (name) snprintf(d->path, strlen(p->dir) + strlen(name) + 2, "%s/%s", p->dir, name);
   if (json_is_true(json_object_get(file, "kept"))) return keep_file(p, name ? name : "", d);
-  if (name && surg__os_stat(d->path, &st) == 0) return occupied(p, d->path);
-  return write_file(p, file, d);
+  if (!name || surg__os_stat(d->path, &st) != 0) return write_file(p, file, d);
+  const surg_status s = accept_made(p, file, d, &st);
+  return s == SURG_OK ? skip_parts(p, file) : s;
 }
 
 /* Names a draft. Data files replace nothing; after a failure those that have names are removed. */

@@ -50,6 +50,19 @@ class Difference(Case):
         self.assertEqual(code, 1 if out else 0)
         return out
 
+    def test_unread(self):
+        """Many weights that are not read are one line, few are one each."""
+        self.write('a.onnx', layers(3))
+        self.write('b.onnx', layers(3, lambda nodes, weights: nodes.reverse() or nodes.reverse()))
+        text = self.run_tool('diff', '--no-weights', 'a.onnx', 'b.onnx').stdout.decode()
+        self.assertEqual(text.splitlines()[0], '? 6 weights of 240 B: not compared')
+        self.assertEqual(text.count('?'), 1)
+        text = self.run_tool('diff', '--no-weights', '--all', 'a.onnx', 'b.onnx').stdout.decode()
+        self.assertEqual(text.count('? value'), 6)
+        self.write('c.onnx', layers(2))
+        text = self.run_tool('diff', '--no-weights', 'c.onnx', 'c.onnx').stdout.decode()
+        self.assertEqual(text.count('? value'), 4)
+
     def test_names(self):
         """Other names are no difference, on every example."""
         for path in EXAMPLES:
@@ -339,6 +352,21 @@ class Patch(Case):
         self.assertEqual(self.read('out/w.data'), self.read('w.data'))
         self.ok('patch', 'e.onnx', 'p', 'h.onnx')  # beside e.onnx: w.data is there
         self.assertEqual(self.read('h.onnx'), self.read('g.onnx'))
+
+    def test_data_file_exists(self):
+        """A data file that the patch makes is there: with its bytes it stays, with others it is an error."""
+        self.write('a.onnx', layers(3))
+        self.write('b.onnx', layers(4))
+        self.ok('data', '--threshold', '1', '--file', 'v.data', 'b.onnx', 'f.onnx')
+        self.ok('data', '--threshold', '1', '--file', 'u.data', 'a.onnx', 'e.onnx')
+        self.run_tool('diff', '--quiet', '--patch', 'p', 'e.onnx', 'f.onnx')
+        data, model = self.read('v.data'), self.read('f.onnx')
+        self.ok('patch', 'e.onnx', 'p', 'f.onnx')
+        self.assertEqual((self.read('f.onnx'), self.read('v.data')), (model, data))
+        for other in (data[:-1] + bytes([data[-1] ^ 1]), data + b'x', data[:-1]):
+            self.write('v.data', other)
+            self.bad(3, r'^\./v\.data: error: exists, and data files are not overwritten', 'patch', 'e.onnx', 'p', 'f.onnx')
+            self.assertEqual(self.read('v.data'), other)
 
 
 class Bisection(Case):

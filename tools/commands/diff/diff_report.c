@@ -149,13 +149,55 @@ static void put_by(cli_text *t, const diff_view *v, const surg_diff_item *x) {
 
 /* --- text --- */
 
+/* Weights that were not compared for one reason. */
+typedef struct unread {
+  const char *note;
+  uint64_t n, bytes; /* of the first model */
+} unread;
+
+#define UNREAD_REASONS 4
+#define UNREAD_LISTED 4u /* as many are listed, more are counted */
+
 typedef struct printing {
   const diff_view *v;
   size_t *first, *next; /* lists of what an item implies: index + 1 */
   size_t n;
   const char *last; /* the place printed last */
   uint64_t shown, hidden;
+  unread unread[UNREAD_REASONS];
 } printing;
+
+/* The count that a weight which was not compared belongs to; NULL: it is listed by itself. */
+static unread *unread_of(printing *p, const surg_diff_item *x) {
+  if (x->kind != SURG_DIFF_WEIGHT || x->level != SURG_DIFF_UNKNOWN || p->v->remarks || !x->value[0])
+    return NULL;
+  for (size_t i = 0; i < UNREAD_REASONS; i++) {
+    unread *u = &p->unread[i];
+    if (u->note && strcmp(u->note, x->note) != 0) continue;
+    u->note = x->note;
+    return u;
+  }
+  return NULL;
+}
+
+static void count_unread(printing *p, const surg_diff_item *x) {
+  unread *u = unread_of(p, x);
+  const surg_tensor *t = u ? surg_value_constant(x->value[0]) : NULL;
+  if (!u) return;
+  u->n++;
+  u->bytes += t ? surg_tensor_bytes(t) : 0;
+}
+
+static void print_unread(const printing *p) {
+  for (size_t i = 0; i < UNREAD_REASONS; i++) {
+    const unread *u = &p->unread[i];
+    if (u->n <= UNREAD_LISTED) continue;
+    cli_text t = {0};
+    cli_text_printf(&t, "? %llu weights of %s: %s", (unsigned long long)u->n, cli_bytes(u->bytes),
+                    u->note);
+    flush(&t, 0, 4);
+  }
+}
 
 static bool open_printing(printing *p) {
   surg_diff_item x;
@@ -165,6 +207,7 @@ static bool open_printing(printing *p) {
   if (!p->first || !p->next) return false;
   for (size_t i = p->n; i-- > 0;) {
     item_at(p->v, i, &x);
+    count_unread(p, &x);
     if (x.cause == SURG_DIFF_NO_ITEM || x.cause >= p->n) continue;
     p->next[i] = p->first[x.cause];
     p->first[x.cause] = i + 1;
@@ -223,6 +266,8 @@ static void print_items(printing *p) {
   surg_diff_item x;
   for (size_t i = 0; item_at(p->v, i, &x); i++) {
     if (!is_listed(p->v, &x) || x.cause != SURG_DIFF_NO_ITEM) continue;
+    const unread *u = unread_of(p, &x);
+    if (u && u->n > UNREAD_LISTED) continue;
     if (p->shown == p->v->most) {
       p->hidden++;
       continue;
@@ -273,6 +318,7 @@ void diff_print_text(const diff_view *v) {
   printing p = {.v = v};
   if (open_printing(&p)) {
     print_items(&p);
+    print_unread(&p);
   } else {
     cli_no_memory();
   }
