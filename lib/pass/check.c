@@ -95,9 +95,9 @@ static surg_status try_model(surg__runner *r, const surg_pass *pass) {
 }
 
 /* A pass of a plugin, or one that the user requests as an edit, must not make the model invalid. */
-static surg_status try_rules(surg__runner *r, const surg__errors *before, catcher *c) {
+static surg_status try_rules(surg__runner *r, const surg__errors *before, bool edit, catcher *c) {
   char line[1024];
-  surg_status s = surg__errors_compare(r->model, before, line, sizeof line);
+  surg_status s = surg__errors_compare(r->model, before, edit, line, sizeof line);
   if (s != SURG_OK || !line[0]) return s;
   snprintf(c->line, sizeof c->line, "%s", line);
   c->rules = true;
@@ -111,7 +111,7 @@ surg_status surg__check_after(surg__runner *r, const surg_pass *pass, const surg
   ctx->config.diag_user = &c;
   surg_context_clear_error(ctx);
   surg_status s = try_model(r, pass);
-  if (s == SURG_OK && before) s = try_rules(r, before, &c);
+  if (s == SURG_OK && before) s = try_rules(r, before, pass->edits, &c);
   ctx->config.diag = c.diag;
   ctx->config.diag_user = c.user;
   if (!s) return SURG_OK;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks a model after a pass of a plugin: an error of loading or of `check` that it did not have
- * before is the fault of the pass. */
+/* Checks a model after a pass of a plugin or an edit: an error of loading or of `check` that it did
+ * not have before is the fault of the pass. So are two nodes of one name after an edit of a model
+ * that had none: ONNX leaves that open, engines reject it. */
 #include <onnxsurg/check.h>
 #include <onnxsurg/names.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 #include "io/io.h"
 #include "pass/internal.h"
 
+#define DOUBLED_NAME "W212"
 #define ERRORS_TEXT 2000u /* errors that are compared by their text; further ones by their code */
 
 /* Collects the errors of a model. With `before`, the first one that it does not contain is kept. */
@@ -17,14 +19,15 @@ typedef struct collecting {
   surg__errors *out;
   const surg__errors *before;
   bool failed, *matched; /* matched[i]: error i of `before` is still there */
+  bool names;            /* two nodes of one name count as an error */
   char *line;
   size_t room;
 } collecting;
 
 /* Finds an error of `before` with this hash that is not matched yet. */
 static bool match(collecting *c, uint64_t hash) {
-  for (size_t i = 0; i < c->before->count; i++) {
-    if (c->before->items[i] != hash || c->matched[i]) continue;
+  for (size_t i = 0; i < c->before->hashes.count; i++) {
+    if (c->before->hashes.items[i] != hash || c->matched[i]) continue;
     c->matched[i] = true;
     return true;
   }
@@ -38,7 +41,7 @@ static void take(collecting *c, const char *code, const char *text, const char *
   uint64_t hash = surg__hash(c->ctx, code, strlen(code));
   if (text) hash = hash * 31 + surg__hash(c->ctx, text, strlen(text));
   if (!c->before) {
-    if (!surg__vec_push(c->ctx, c->out, hash)) c->failed = true;
+    if (!surg__vec_push(c->ctx, &c->out->hashes, hash)) c->failed = true;
   } else if (!c->line[0] && !match(c, hash)) {
     if (!where) where = n ? surg_node_where(n) : "model";
     snprintf(c->line, c->room, "%s: %s [%s]", where, text ? text : "error", code);
@@ -46,7 +49,10 @@ static void take(collecting *c, const char *code, const char *text, const char *
 }
 
 static void collect(void *user, const surg_check_finding *f) {
-  if (f->severity == SURG_ERROR && !f->loaded) take(user, f->code, f->text, f->where, NULL);
+  collecting *c = user;
+  if (strcmp(f->code, DOUBLED_NAME) == 0 && !c->before) c->out->doubled_names = true;
+  const bool error = f->severity == SURG_ERROR || (c->names && strcmp(f->code, DOUBLED_NAME) == 0);
+  if (error && !f->loaded) take(user, f->code, f->text, f->where, NULL);
 }
 
 static void judge(void *user, const surg_node *n, const char *code, const char *text) {
@@ -66,12 +72,13 @@ surg_status surg__errors_collect(surg_model *m, surg__errors *out) {
   return c.failed ? surg__oom(c.ctx, surg_model_path(m)) : SURG_OK;
 }
 
-surg_status surg__errors_compare(surg_model *m, const surg__errors *before, char *line,
+surg_status surg__errors_compare(surg_model *m, const surg__errors *before, bool edit, char *line,
                                  size_t room) {
   surg_context *ctx = surg_model_context(m);
   collecting c = {.ctx = ctx, .before = before, .line = line, .room = room};
+  c.names = edit && !before->doubled_names;
   line[0] = 0;
-  c.matched = surg__calloc(ctx, before->count + 1, sizeof *c.matched);
+  c.matched = surg__calloc(ctx, before->hashes.count + 1, sizeof *c.matched);
   if (!c.matched) return surg__oom(ctx, surg_model_path(m));
   const surg_status s = find_all(m, &c);
   surg__free(ctx, c.matched);

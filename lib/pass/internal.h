@@ -165,10 +165,14 @@ surg_status surg__log_close(surg__log *l, bool ok);
 
 /* --- check_plugin.c --- */
 /* The errors of `check` on a model, as hashes of code and text. */
-typedef SURG_VEC(uint64_t) surg__errors;
+typedef struct surg__errors {
+  SURG_VEC(uint64_t) hashes;
+  bool doubled_names; /* a graph has two nodes of one name */
+} surg__errors;
 surg_status surg__errors_collect(surg_model *m, surg__errors *out);
-/* Writes the first error that `before` does not contain to `line`; empty: there is none. */
-surg_status surg__errors_compare(surg_model *m, const surg__errors *before, char *line,
+/* Writes the first error that `before` does not contain to `line`; empty: there is none. After an
+ * edit, nodes of one name are an error if there were none before. */
+surg_status surg__errors_compare(surg_model *m, const surg__errors *before, bool edit, char *line,
                                  size_t room);
 
 /* --- runner.c, context.c --- */
@@ -203,7 +207,7 @@ struct surg_pass_ctx {
   surg_status failed; /* status of the first surg_pass_fail or surg_pass_usage; else SURG_OK */
   bool told_used;     /* surg_pass_used was called */
   surg_exactness used, needs; /* worst class used, and the part of it that requires consent */
-  const surg__errors *errors; /* of the model before a pass of a plugin; else NULL */
+  const surg__errors *errors; /* of the model before a plugin or an edit; else NULL */
   uint64_t types;             /* with `errors`: a hash of the types of inputs and outputs */
   bool no_memory;             /* a call by the pass ran out of memory */
   char undeclared[64];        /* an option it read without declaring it, or empty */

@@ -262,7 +262,7 @@ surg_status surg__run_pass(surg__runner *r, const surg__pipeline_step *step, boo
   s = finish(&p, result, did, interface);
   surg__log_pass_end(r->log, s ? "failed" : did ? "changed" : "unchanged", ns);
   surg__arena_free(&p.scratch);
-  surg__vec_free(r->ctx, &errors);
+  surg__vec_free(r->ctx, &errors.hashes);
   *changed |= did;
   if (s) r->report->failed = step->pass->name;
   return s;

@@ -149,9 +149,11 @@ static bool set_node(setting *s, surg_node *n) {
 
 static bool set_nodes(setting *s) {
   static const char *const allowed[] = {"op", "name", "overload"};
+  const char *name = given(s, "name");
   size_t n;
   surg_node **nodes = select_nodes(s->p, "node", given(s, "node"), &n);
   if (!nodes || !only(s, "a node", allowed, sizeof allowed / sizeof *allowed)) return false;
+  if (name && *name && !select_node(s->p, "node", given(s, "node"))) return false;
   for (size_t i = 0; i < n; i++)
     if (!set_node(s, nodes[i])) return false;
   return true;

@@ -3,6 +3,7 @@
 #include "select.h"
 
 #include <onnxsurg/edit.h>
+#include <onnxsurg/names.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +57,11 @@ surg_node *select_node(surg_pass_ctx *p, const char *option, const char *address
   surg_node **all = select_nodes(p, option, address, &count);
   const char *names[SHOWN];
   if (!all || count == 1) return all ? all[0] : NULL;
-  for (size_t i = 0; i < count && i < SHOWN; i++) names[i] = surg_node_name(all[i]);
+  for (size_t i = 0; i < count && i < SHOWN; i++) {
+    const surg_value *made = surg_node_output(all[i], 0);
+    names[i] = surg_node_name(all[i]);
+    if (!*names[i]) names[i] = made ? surg_value_name(made) : surg_node_where(all[i]);
+  }
   several(p, option, address, "nodes", names, count);
   return NULL;
 }
