@@ -104,12 +104,24 @@ static bool automatic(const surg_node *n) {
          !(a->u.s.n == 6 && memcmp(a->u.s.p, "NOTSET", 6) == 0);
 }
 
+/* Whether input 0 has an axis that a window slides over, if its rank is known. ONNX requires one
+ * since 1.19; runtimes before that compute a convolution without one as a product of matrices. */
+static bool spatial_axes(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  if (!x || x->rank != 2) return true;
+  surg__check_found(c, "E210", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
+                    "input 0 is of rank 2, %s expects an axis after batch and channels",
+                    n->op_type);
+  return false;
+}
+
 static void pool(surg__checker *c, const surg_node *n) {
+  if (!spatial_axes(c, n)) return;
   if (not_negative(c, n, "pads")) surg__check_pool(c, n);
 }
 
 static void conv(surg__checker *c, const surg_node *n) {
-  if (!not_negative(c, n, "pads")) return;
+  if (!spatial_axes(c, n) || !not_negative(c, n, "pads")) return;
   if (automatic(n) && surg__check_ints(n, "pads"))
     surg__check_wrong(c, n, "attributes \"pads\" and \"auto_pad\" are both set");
 }
