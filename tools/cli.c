@@ -13,6 +13,7 @@
 #include "base/os/copies.h"
 #include "base/os/os.h"
 #include "base/os/program.h"
+#include "pass_form.h"
 
 int cli_worse(int a, int b) {
   if (a == EXIT_UNKNOWN) return b == EXIT_DONE ? a : b;
@@ -59,8 +60,11 @@ static void print_diagnostic(void *user, surg_severity severity, const char *lin
   const cli_common *c = user;
   if (c->quiet && severity != SURG_ERROR) return;
   if (severity == SURG_ERROR) {
+    cli_text t = {0};
     cli_reports();
-    cli_error_line(line);
+    if (c->pass) pass_form_spell(c->pass, line, &t);
+    cli_error_line(t.n && !t.failed ? t.p : line);
+    cli_text_free(&t);
     return;
   }
   cli_progress_clear();

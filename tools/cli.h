@@ -52,6 +52,7 @@ typedef struct cli_common {
   size_t n_schemas;
   const char *plugins[CLI_PLUGINS]; /* --plugin files loaded so far */
   size_t n_plugins;
+  const surg_pass *pass; /* the pass that is the command, whose options messages spell so; or NULL */
 } cli_common;
 
 /* Creates a context that prints diagnostics on standard error: errors always, notes and warnings

@@ -209,6 +209,46 @@ char *pass_form_pipeline(pass_form *form, const char *then) {
   return cli_text_give(&b);
 }
 
+/* The option of the pass that is spelled at s, before '=' or ':'; or NULL. */
+static const char *option_here(const surg_pass *pass, const char *s) {
+  const size_t n = strspn(s, "abcdefghijklmnopqrstuvwxyz-");
+  for (size_t i = 0; n && (s[n] == '=' || s[n] == ':') && i < pass->option_count; i++) {
+    const char *name = pass->options[i].name;
+    if (strlen(name) == n && strncmp(name, s, n) == 0) return name;
+  }
+  return NULL;
+}
+
+/* Appends a sentence. Words in quotes and braces are those of the user or of a pipeline. */
+static void put_spelled(const surg_pass *pass, cli_text *out, const char *s) {
+  char quote = 0;
+  const char *from = s;
+  for (int braces = 0; *s; s++) {
+    const bool starts = s == from || s[-1] == ' ' || s[-1] == '(';
+    const char *name = starts && !quote && !braces ? option_here(pass, s) : NULL;
+    if (name && (s == from || s[strlen(name)] == '=')) {
+      cli_text_printf(out, "--%s", name);
+      s += strlen(name);
+      /* The '=' of `needs to=` has no value. */
+      if (*s == '=' && (!s[1] || strchr(" ,.:;)", s[1]))) s++;
+      if (!*s) return;
+    }
+    if (quote ? *s == quote : *s == '"' || (*s == '\'' && starts)) quote = quote ? 0 : *s;
+    if (!quote) braces += (*s == '{') - (*s == '}');
+    cli_text_putc(out, *s);
+  }
+}
+
+void pass_form_spell(const surg_pass *pass, const char *line, cli_text *out) {
+  cli_text title = {0};
+  cli_text_printf(&title, "error: pass \"%s\": ", pass->name);
+  const char *at = title.failed ? NULL : strstr(line, title.p);
+  const size_t n = at ? (size_t)(at - line) + title.n : strlen(line);
+  cli_text_put(out, line, n);
+  put_spelled(pass, out, line + n);
+  cli_text_free(&title);
+}
+
 void pass_form_help(const pass_form *form) {
   static const char *const kinds[] = {[SURG_OPTION_BOOL] = "[=false]",
                                       [SURG_OPTION_INT] = " N",

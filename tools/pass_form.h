@@ -31,6 +31,9 @@ int pass_form_pairs(pass_form *form, int *argc, char **argv);
 /* The pipeline, followed by `then` (a pipeline, or NULL). The caller frees it. NULL: out of
  * memory. */
 char *pass_form_pipeline(pass_form *form, const char *then);
+/* Appends a diagnostic of the pass with its options spelled as on the command line: `needs to=` is
+ * `needs --to`. Other lines are appended as they are. */
+void pass_form_spell(const surg_pass *pass, const char *line, cli_text *out);
 void pass_form_help(const pass_form *form);
 
 #endif

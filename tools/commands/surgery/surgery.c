@@ -358,7 +358,9 @@ static int run_form(int argc, char **argv, pass_form *form) {
                .run = {.size = sizeof(surg_run_options)},
                .seeds = 1};
   int code;
-  if (surgery_options(&j, &argc, argv, &code)) code = run_job(&j, argv + optind, argc - optind);
+  const bool run = surgery_options(&j, &argc, argv, &code);
+  if (form) j.common.pass = form->pass;
+  if (run) code = run_job(&j, argv + optind, argc - optind);
   surgery_free(&j);
   return code;
 }
