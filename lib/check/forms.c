@@ -104,8 +104,9 @@ static bool automatic(const surg_node *n) {
          !(a->u.s.n == 6 && memcmp(a->u.s.p, "NOTSET", 6) == 0);
 }
 
-/* Whether input 0 has an axis that a window slides over, if its rank is known. ONNX requires one
- * since 1.19; runtimes before that compute a convolution without one as a product of matrices. */
+/* Whether input 0 has an axis that a window slides over, if its rank is known. Newer releases of
+ * ONNX require one; runtimes of older ones compute a convolution without as a product of
+ * matrices. */
 static bool spatial_axes(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   if (!x || x->rank != 2) return true;
