@@ -627,7 +627,7 @@ static surg_status give_sizes(surg__repair *r) {
   surg__buf_init(&text, r->ctx);
   surg_status s = surg__repair_freeze(r->m, r->sizes, false, false, &text) ? SURG_OK : SURG_ELIMIT;
   if (s == SURG_OK && text.n > 1) {
-    surg__buf_puts(&r->pipeline, text.p);
+    surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text.p);
     s = surg__repair_run(r->ctx, &r->m, text.p, SURG__ALL_CONSENT, r->verify_each, &needed);
     if (s != SURG_OK && s != SURG_ENOMEM) {
       s = surg__error(r->ctx, SURG_EUSAGE, "onnxsurg", "--dim: the model cannot have these sizes");
