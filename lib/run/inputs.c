@@ -53,16 +53,29 @@ static void make_reals(surg__maker *m, uint64_t at, uint64_t n, double *to) {
   }
 }
 
-/* As make_reals, integers. */
-static void make_whole(surg__maker *m, uint64_t at, uint64_t n, uint64_t *to) {
+/* The least integer to draw, and how many follow. Integers of up to 16 bits are data, such as
+ * images, sound and quantized values: all of their type are drawn. Longer ones are often indices. */
+static uint64_t span(const surg__maker *m, int dtype, uint64_t *low) {
   /* A smaller `below` is a retry: the model rejected larger numbers. */
   const bool first = m->below >= SURG__MADE_BELOW;
   const int64_t below = m->whole > 0 && first ? m->whole : m->below;
-  uint64_t size = below > 0 ? (uint64_t)below : 1, low = 0;
+  const unsigned bits = surg__dtype_bits(dtype);
+  *low = 0;
   if (first && !m->whole && m->low < m->high && m->high - m->low < WHOLE_MOST) {
-    low = (uint64_t)(int64_t)ceil(m->low);
-    size = (uint64_t)((int64_t)floor(m->high) - (int64_t)low) + 1;
+    *low = (uint64_t)(int64_t)ceil(m->low);
+    return (uint64_t)((int64_t)floor(m->high) - (int64_t)*low) + 1;
   }
+  if (first && !m->whole && surg__dtype_is_int(dtype) && bits <= 16) {
+    if (surg__dtype_is_signed_int(dtype)) *low = 0 - (UINT64_C(1) << (bits - 1));
+    return UINT64_C(1) << bits;
+  }
+  return below > 0 ? (uint64_t)below : 1;
+}
+
+/* As make_reals, integers. */
+static void make_whole(surg__maker *m, int dtype, uint64_t at, uint64_t n, uint64_t *to) {
+  uint64_t low;
+  const uint64_t size = span(m, dtype, &low);
   switch (m->fill) {
     case SURG__FILL_ZEROS:
     case SURG__FILL_ONES:
@@ -112,7 +125,7 @@ static void fill_array(surg__maker *m, surg__array *a) {
       make_reals(m, at, n, v.real);
       put_reals(part, a->data, at, n, v.real);
     } else {
-      make_whole(m, at, n, v.whole);
+      make_whole(m, part, at, n, v.whole);
       put_whole(part, a->data, at, n, v.whole);
     }
   }

@@ -67,7 +67,7 @@ typedef bool (*surg__dim_of)(void *user, const char *symbol, int64_t *out);
 typedef struct surg__maker {
   surg__fill fill;
   uint64_t state;      /* the seed; advances with each draw */
-  int64_t below;       /* random integers are from 0 to below - 1: often they are indices */
+  int64_t below;       /* random integers above 16 bits are from 0 to below - 1 (often indices) */
   int64_t size;        /* default size of open dimensions */
   surg__dim_of dim_of; /* may be NULL; *out is initially `size` */
   void *user;

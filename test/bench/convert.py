@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""convert.py TOOL [--small | --gib N] [--sparse] [--dir DIR] [--only A,B]: time and memory of commands that
-stream weights, beside `cp` of the same bytes.
+"""convert.py TOOL [--small | --gib N] [--sparse] [--dir DIR] [--only A,B] [--rounds N]: time and memory of
+commands that stream weights, beside `cp` of the same bytes.
 
 Prints and never judges. The weights are external, 1 GiB each (--small: 1 MiB), N of them (1), random, or holes of a
-file with --sparse: no speed then, but ten of them fit anywhere."""
+file with --sparse: no speed then, but ten of them fit anywhere. Before each run of a command `cp` is run, so that both
+see the same load; the ratio is the median of the rounds. "cpu" is the same ratio of processor time, which depends
+less on other programs."""
 import argparse
 import os
 import statistics
@@ -15,10 +17,10 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
-from bench import settle, timed
+from bench import settle
 from onnx_wire import *
 
-ROUNDS = 3
+ROUNDS = 5
 
 
 def fill(path, total, sparse, integers):
@@ -78,23 +80,29 @@ def clear(folder):
         os.unlink(folder + "/out/" + name)
 
 
-def copy(folder, data):
+def spent(*command):
+    """Seconds, processor seconds and peak megabytes."""
+    with tempfile.NamedTemporaryFile("r") as told:
+        subprocess.run(["/usr/bin/time", "-q", "-f", "%e %U %S %M", "-o", told.name, *command], check=True,
+                       stdout=subprocess.DEVNULL)
+        wall, user, system, peak = map(float, told.read().split())
+        return wall, user + system, peak / 1024
+
+
+def fresh(folder, *command):
     clear(folder)
     settle()
-    start = time.monotonic()
-    subprocess.run(["cp", "--reflink=never", "--sparse=never", data, folder + "/out/copy"], check=True)
-    return time.monotonic() - start
+    return spent(*command)
 
 
-def measure(tool, folder, args, rounds):
-    seconds, memory = [], 0
+def measure(tool, folder, args, data, rounds):
+    """Medians: seconds of the command and of cp, both ratios, and the peak of memory."""
+    rows = []
     for _ in range(rounds):
-        clear(folder)
-        settle()
-        took, mb = timed(tool, *args, "--quiet", "--no-fsync")
-        seconds.append(took)
-        memory = max(memory, mb)
-    return statistics.median(seconds), memory
+        cp = fresh(folder, "cp", "--reflink=never", "--sparse=never", data, folder + "/out/copy") if data else (0, 0, 0)
+        own = fresh(folder, tool, *args, "--quiet", "--no-fsync")
+        rows.append((own[0], cp[0], own[0] / max(cp[0], 1e-2), own[1] / max(cp[1], 1e-2), own[2]))
+    return [statistics.median(column) for column in zip(*rows)]
 
 
 def main():
@@ -105,18 +113,17 @@ def main():
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--dir")
     parser.add_argument("--only")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
     args = parser.parse_args()
     each = 1 << 20 if args.small else 1 << 30
-    total, rounds = each * args.gib, 1 if args.sparse or args.small else ROUNDS
+    total, rounds = each * args.gib, 1 if args.sparse or args.small else args.rounds
     with tempfile.TemporaryDirectory(dir=args.dir) as folder:
         os.mkdir(folder + "/out")
         fill(folder + "/w.data", total, args.sparse, False)
         fill(folder + "/k.data", total, args.sparse, True)
         floats_model(folder + "/in.onnx", "w.data", args.gib, each)
         integers_model(folder + "/integers.onnx", "k.data", args.gib, each)
-        cp = 0 if args.sparse else statistics.median(copy(folder, folder + "/w.data")
-                                                     for _ in range(rounds))
-        print("%d weights of %d MiB: %s" % (args.gib, each >> 20, "cp %.2f s" % cp if cp else "holes"))
+        print("%d weights of %d MiB%s" % (args.gib, each >> 20, ": holes" if args.sparse else ""))
         for name, command in ways(folder).items():
             if args.only and name not in args.only.split(","):
                 continue
@@ -124,8 +131,9 @@ def main():
                 clear(folder)
                 subprocess.run([args.tool, "weights", "--export", folder + "/w.safetensors", folder + "/in.onnx"],
                                check=True, stdout=subprocess.DEVNULL)
-            seconds, mb = measure(args.tool, folder, command, rounds)
-            beside = "%5.2f x cp  " % (seconds / cp) if cp else ""
+            data = folder + ("/k.data" if name == "to-int32" else "/w.data")
+            seconds, cp, ratio, cpu, mb = measure(args.tool, folder, command, None if args.sparse else data, rounds)
+            beside = "" if args.sparse else "cp %5.2f s, %5.2f x, cpu %5.2f x  " % (cp, ratio, cpu)
             print("  %-12s %7.2f s  %s%6.1f MB" % (name, seconds, beside, mb))
             sys.stdout.flush()
 
