@@ -54,7 +54,8 @@ static void make_reals(surg__maker *m, uint64_t at, uint64_t n, double *to) {
 }
 
 /* The least integer to draw, and how many follow. Integers of up to 16 bits are data, such as
- * images, sound and quantized values: all of their type are drawn. Longer ones are often indices. */
+ * images, sound and quantized values: all of their type are drawn. Longer ones are often
+ * indices. */
 static uint64_t span(const surg__maker *m, int dtype, uint64_t *low) {
   /* A smaller `below` is a retry: the model rejected larger numbers. */
   const bool first = m->below >= SURG__MADE_BELOW;
