@@ -77,6 +77,9 @@ surg_status surg__ort_open(surg_context *ctx, const char *path, surg__ort **out)
   *o = (surg__ort){.ctx = ctx, .api = api, .version = base->version()};
   char why[SURG__ORT_WHY];
   s = surg__ort_status(o, SURG__ORT(api, CreateEnv)(FATAL, "onnxsurg", &o->env), why);
+  /* 1.30 records every session in a database in the user's cache folder. */
+  if (s == SURG_OK)
+    s = surg__ort_status(o, SURG__ORT(api, DisableTelemetryEvents)(o->env), why);
   if (s == SURG_OK)
     s = surg__ort_status(
         o, SURG__ORT(api, GetAllocatorWithDefaultOptions)(&o->allocator), why);

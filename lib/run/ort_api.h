@@ -25,6 +25,7 @@ typedef struct surg__ort_base {
   X(1, int, GetErrorCode, (const void *status))                                                  \
   X(2, const char *, GetErrorMessage, (const void *status))                                      \
   X(3, void *, CreateEnv, (int level, const char *id, void **env))                               \
+  X(6, void *, DisableTelemetryEvents, (const void *env))                                        \
   X(7, void *, CreateSession, (void *env, const char *path, const void *options, void **session)) \
   X(8, void *, CreateSessionFromArray,                                                           \
     (void *env, const void *bytes, size_t n, const void *options, void **session))               \

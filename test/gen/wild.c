@@ -17,7 +17,9 @@
  * rounding alone can move OUTPUT. Prints {"model": FILE}
  *
  * wild --apply PIPELINE MODEL FILE: one pipeline on a file; prints {"with", "file", "class"} or
- * {"with", "why"}. */
+ * {"with", "why"}.
+ *
+ * wild --screen LIBRARY: judges models in this process (wild_screen.c). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +30,8 @@
 #include "pass/pass.h"
 #include "wild.h"
 
-#define RUNS 5
 #define MOVES 3
-#define ALONE 8 /* pipelines of a model with --alone */
+#define ALONE WILD_PIPELINES /* of a model with --alone */
 #define OPSET_FIRST 7
 #define OPSET_LAST 21
 
@@ -58,24 +59,11 @@ static void base64(const uint8_t *b, size_t n) {
 }
 
 /* Sizes of symbols in each run: N, M, B, any, one or N. */
-static const int64_t sizes[RUNS][GEN_SYMBOL_FIRST] = {{0, 3, 2, 4, 2, 3},
+static const int64_t sizes[WILD_RUNS][GEN_SYMBOL_FIRST] = {{0, 3, 2, 4, 2, 3},
                                                       {0, 1, 1, 1, 1, 1},
                                                       {0, 3, 2, 1, 5, 1},
                                                       {0, 0, 2, 3, 1, 1},
                                                       {0, 2, 0, 1, 0, 2}};
-
-/* Input dims by name of the symbol: those without a name are told by the model's values. */
-typedef struct inputs {
-  gen_value items[16];
-  size_t count;
-} inputs;
-
-static void keep_input(void *user, const gen_value *v) {
-  inputs *in = user;
-  if (v->v && surg_value_is_input(v->v) && !surg_value_initializer(v->v) &&
-      !surg_graph_parent(surg_value_graph(v->v)) && in->count < 16)
-    in->items[in->count++] = *v;
-}
 
 static const char *type_name(int dtype) {
   switch (dtype) {
@@ -118,40 +106,42 @@ static void element(gen *g, int dtype, unsigned run, uint8_t *at) {
     *at = dtype == SURG_BOOL ? (uint8_t)gen_below(g, 2) : (uint8_t)(v + 12);
 }
 
+uint8_t *wild_draw(gen *g, const gen_value *v, unsigned run, int64_t dims[GEN_RANK], size_t *n) {
+  const size_t size = gen_element_size(v->dtype);
+  size_t count = 1;
+  for (unsigned i = 0; i < v->rank; i++) {
+    dims[i] = v->dims[i].symbol ? sizes[run][v->dims[i].symbol] : v->dims[i].n;
+    count *= (size_t)dims[i];
+  }
+  uint8_t *bytes = calloc(count + 1, size);
+  if (!bytes) abort();
+  for (size_t k = 0; k < count; k++) element(g, v->dtype, run, bytes + k * size);
+  *n = count * size;
+  return bytes;
+}
+
 static void print_input(gen *g, const gen_value *v, unsigned run) {
-  uint64_t count = 1;
+  int64_t dims[GEN_RANK];
+  size_t n;
+  uint8_t *bytes = wild_draw(g, v, run, dims, &n);
   wild_quoted(surg_value_name(v->v));
   printf(":{\"type\":\"%s\",\"dims\":[", type_name(v->dtype));
-  for (unsigned i = 0; i < v->rank; i++) {
-    const int64_t n = v->dims[i].symbol ? sizes[run][v->dims[i].symbol] : v->dims[i].n;
-    printf("%s%lld", i ? "," : "", (long long)n);
-    count *= (uint64_t)n;
-  }
-  const size_t size = gen_element_size(v->dtype);
-  uint8_t *bytes = calloc((size_t)count + 1, size);
-  if (!bytes) abort();
-  for (uint64_t k = 0; k < count; k++) element(g, v->dtype, run, bytes + k * size);
+  for (unsigned i = 0; i < v->rank; i++) printf("%s%lld", i ? "," : "", (long long)dims[i]);
   printf("],\"data\":");
-  base64(bytes, (size_t)count * size);
+  base64(bytes, n);
   putchar('}');
   free(bytes);
 }
 
-/* What the generator knows of outputs, to be printed at the end. */
-typedef struct seen {
-  inputs in;
-  gen_value items[256];
-  size_t count;
-} seen;
-
 static void see(void *user, const gen_value *v) {
-  seen *s = user;
-  keep_input(&s->in, v);
-  if (v->v && !surg_graph_parent(surg_value_graph(v->v)) && s->count < 256)
-    s->items[s->count++] = *v;
+  wild_seen *s = user;
+  if (!v->v || surg_graph_parent(surg_value_graph(v->v))) return;
+  if (surg_value_is_input(v->v) && !surg_value_initializer(v->v) && s->inputs < WILD_INPUTS)
+    s->input[s->inputs++] = *v;
+  if (s->count < WILD_SEEN) s->items[s->count++] = *v;
 }
 
-static void print_shapes(const surg_model *m, const seen *s) {
+static void print_shapes(const surg_model *m, const wild_seen *s) {
   const surg_graph *g = surg_model_graph(m);
   bool any = false;
   printf(",\"shapes\":{");
@@ -162,7 +152,7 @@ static void print_shapes(const surg_model *m, const seen *s) {
       if (any) putchar(',');
       any = true;
       wild_quoted(surg_value_name(v->v));
-      for (unsigned r = 0; r < RUNS; r++) {
+      for (unsigned r = 0; r < WILD_RUNS; r++) {
         printf(r ? ",[" : ":[[");
         for (unsigned d = 0; d < v->rank; d++) {
           const unsigned at = v->dims[d].symbol;
@@ -177,24 +167,22 @@ static void print_shapes(const surg_model *m, const seen *s) {
   putchar('}');
 }
 
-static void print_runs(gen *g, const inputs *in) {
+static void print_runs(gen *g, const wild_seen *in) {
   printf(",\"runs\":[");
-  for (unsigned r = 0; r < RUNS; r++) {
+  for (unsigned r = 0; r < WILD_RUNS; r++) {
     printf("%s{", r ? "," : "");
-    for (size_t i = 0; i < in->count; i++) {
+    for (size_t i = 0; i < in->inputs; i++) {
       if (i) putchar(',');
-      print_input(g, &in->items[i], r);
+      print_input(g, &in->input[i], r);
     }
     putchar('}');
   }
   putchar(']');
 }
 
-#define WHY 400
-
 static void first_error(void *user, surg_severity severity, const char *line) {
   char *why = user;
-  if (severity == SURG_ERROR && !*why) snprintf(why, WHY, "%s", line);
+  if (severity == SURG_ERROR && !*why) snprintf(why, WILD_WHY, "%s", line);
 }
 
 /* Tensors of some models are beside them; small ones are not, which runtimes read at load. */
@@ -213,9 +201,7 @@ static bool save(surg_model *m, const char *path, bool beside) {
   return surg_model_save(m, path, &options) == SURG_OK;
 }
 
-/* One pipeline on a copy of the model. */
-static bool after(surg_model *before, const char *text, const char *path, const char *name,
-                  char *why) {
+surg_model *wild_apply(surg_model *before, const char *text, bool *exact, char *why) {
   surg_model *m = surg_model_clone(before);
   surg__pipeline *p = NULL;
   surg__run_report report = {0};
@@ -223,69 +209,106 @@ static bool after(surg_model *before, const char *text, const char *path, const 
   *why = 0;
   surg_status s = m ? surg__pipeline_parse(surg_model_context(m), text, "wild", &p) : SURG_ENOMEM;
   if (s == SURG_OK) s = surg__run(&m, p, &options, &report);
-  const bool ok = s == SURG_OK && save(m, path, false);
   printf("{\"with\":");
   wild_quoted(text);
-  if (ok) {
-    printf(",\"class\":\"%s\",\"file\":", surg__exactness_name(report.worst));
-    wild_quoted(name);
-  } else {
+  if (s != SURG_OK) {
     printf(",\"why\":");
     wild_quoted(*why ? why : surg_status_name(s));
+    surg_model_free(m);
+    m = NULL;
+  } else {
+    printf(",\"class\":\"%s\"", surg__exactness_name(report.worst));
   }
-  putchar('}');
+  *exact = report.worst == SURG_EXACT;
   surg__run_report_free(&report);
   surg__pipeline_free(p);
+  return m;
+}
+
+/* One pipeline on a copy of the model, to a file. */
+static bool after(surg_model *before, const char *text, const char *path, const char *name,
+                  char *why) {
+  bool exact;
+  surg_model *m = wild_apply(before, text, &exact, why);
+  const bool ok = m && save(m, path, false);
+  if (ok) {
+    printf(",\"file\":");
+    wild_quoted(name);
+  } else if (m) {
+    printf(",\"why\":\"not written\"");
+  }
+  putchar('}');
   surg_model_free(m);
   return ok;
 }
 
 /* What one call of the program is asked for. */
 typedef struct asked {
-  const char *folder, *output, *kind;
+  const char *folder, *output, *kind, *library;
   bool nudge, alone;
 } asked;
 
-/* Writes what one pipeline makes of the model; prints its part of the line. */
-static void make(surg_model *m, uint64_t seed, unsigned i, const char *text, const char *folder) {
-  char why[WHY] = "", path[4096], name[64];
-  snprintf(name, sizeof name, "w%llu.%u.onnx", (unsigned long long)seed, i);
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  if (i) putchar(',');
-  (void)after(m, text, path, name, why);
+unsigned wild_pipelines(gen *g, const surg_model *m, bool alone,
+                        char text[WILD_PIPELINES][WILD_TEXT]) {
+  unsigned to = gen_below(g, OPSET_LAST - OPSET_FIRST + 1), n = alone ? ALONE : 2 + MOVES;
+  for (unsigned i = 0; i < n; i++) {
+    if (alone)
+      wild_alone(g, m, text[i]);
+    else if (i < 2)
+      snprintf(text[i], WILD_TEXT, "%s", i ? "simplify-exact" : "simplify");
+    else
+      snprintf(text[i], WILD_TEXT, "opset{to=%u}", OPSET_FIRST + to);
+    to = (to + 1 + gen_below(g, 7)) % (OPSET_LAST - OPSET_FIRST + 1);
+  }
+  return n;
 }
 
 static void print_pipelines(gen *g, surg_model *m, uint64_t seed, const asked *q) {
-  char text[WILD_TEXT];
-  unsigned to = gen_below(g, OPSET_LAST - OPSET_FIRST + 1);
+  char text[WILD_PIPELINES][WILD_TEXT], why[WILD_WHY], path[4096], name[64];
+  const unsigned n = wild_pipelines(g, m, q->alone, text);
   printf("\"after\":[");
-  for (unsigned i = 0; i < (q->alone ? ALONE : 2 + MOVES); i++) {
-    if (q->alone)
-      wild_alone(g, m, text);
-    else if (i < 2)
-      snprintf(text, sizeof text, "%s", i ? "simplify-exact" : "simplify");
-    else
-      snprintf(text, sizeof text, "opset{to=%u}", OPSET_FIRST + to);
-    to = (to + 1 + gen_below(g, 7)) % (OPSET_LAST - OPSET_FIRST + 1);
-    make(m, seed, i, text, q->folder);
+  for (unsigned i = 0; i < n; i++) {
+    snprintf(name, sizeof name, "w%llu.%u.onnx", (unsigned long long)seed, i);
+    snprintf(path, sizeof path, "%s/%s", q->folder, name);
+    if (i) putchar(',');
+    (void)after(m, text[i], path, name, why);
   }
   putchar(']');
 }
 
-static bool one(uint64_t seed, const asked *q) {
-  char why[WHY] = "", path[4096], name[64];
+surg_model *wild_model(uint64_t seed, const char *kind, char *why, wild_seen *known, gen *drawn) {
   surg_config config = {.size = sizeof config, .diag = first_error, .diag_user = why, .seed = 1};
   surg_context *ctx = surg_context_new(&config);
-  seen known = {.count = 0};
-  gen_options options = {.seed = seed, .wild = true, .kind = q->kind, .seen = see, .user = &known};
-  const bool there = surg_context_passes(ctx) != NULL;
-  surg_model *m = there ? gen_model(ctx, &options) : NULL;
-  gen g = {.state = ~seed};
+  gen_options options = {.seed = seed, .wild = true, .kind = kind, .seen = see, .user = known};
+  *why = 0;
+  known->count = known->inputs = 0;
+  *drawn = (gen){.state = ~seed};
+  surg_model *m = surg_context_passes(ctx) ? gen_model(ctx, &options) : NULL;
+  if (!m) {
+    printf("{\"seed\":%llu,\"why\":", (unsigned long long)seed);
+    wild_quoted(why);
+    printf("}\n");
+    surg_context_free(ctx);
+  }
+  return m;
+}
+
+void wild_free(surg_model *m) {
+  surg_context *ctx = surg_model_context(m);
+  surg_model_free(m);
+  surg_context_free(ctx);
+}
+
+static bool one(uint64_t seed, const asked *q) {
+  static wild_seen known;
+  char why[WILD_WHY], path[4096], name[64];
+  gen g;
+  surg_model *m = wild_model(seed, q->kind, why, &known, &g);
+  if (!m) return false;
   snprintf(name, sizeof name, "w%llu.onnx", (unsigned long long)seed);
   snprintf(path, sizeof path, "%s/%s", q->folder, name);
-  bool ok = m != NULL;
-  if (ok && q->output) wild_probe(m, q->output, q->nudge, name);
-  ok = ok && save(m, path, !q->output && seed % BESIDE_EVERY == 0);
+  if (q->output) wild_probe(m, q->output, q->nudge, name);
+  const bool ok = save(m, path, !q->output && seed % BESIDE_EVERY == 0);
   if (!q->output && !ok) {
     printf("{\"seed\":%llu,\"why\":", (unsigned long long)seed);
     wild_quoted(why);
@@ -294,16 +317,15 @@ static bool one(uint64_t seed, const asked *q) {
     printf("{\"seed\":%llu,\"model\":\"%s\",", (unsigned long long)seed, name);
     print_pipelines(&g, m, seed, q);
     print_shapes(m, &known);
-    print_runs(&g, &known.in);
+    print_runs(&g, &known);
     printf("}\n");
   }
-  surg_model_free(m);
-  surg_context_free(ctx);
+  wild_free(m);
   return ok;
 }
 
 static int apply(const char *text, const char *from, const char *to) {
-  char why[WHY] = "";
+  char why[WILD_WHY] = "";
   surg_config config = {.size = sizeof config, .diag = first_error, .diag_user = why};
   surg_context *ctx = surg_context_new(&config);
   surg_model *m = NULL;
@@ -333,6 +355,8 @@ int main(int argc, char **argv) {
     } else if (more && (strcmp(argv[i], "--probe") == 0 || strcmp(argv[i], "--nudge") == 0)) {
       q.nudge = argv[i][2] == 'n';
       q.output = argv[++i];
+    } else if (more && strcmp(argv[i], "--screen") == 0) {
+      q.library = argv[++i];
     } else if (more && strcmp(argv[i], "--kind") == 0) {
       q.kind = argv[++i];
     } else if (strcmp(argv[i], "--alone") == 0) {
@@ -341,14 +365,16 @@ int main(int argc, char **argv) {
       q.folder = argv[i];
     }
   }
-  if (!q.folder || (q.kind && !gen_kind(q.kind))) {
+  if (!(q.folder || q.library) || (q.kind && !gen_kind(q.kind))) {
     fprintf(stderr,
             "usage: wild [--seed N] [--count N] [--kind K] [--alone] FOLDER\n"
             "       wild --seed N [--kind K] --probe OUTPUT FOLDER\n"
             "       wild --seed N [--kind K] --nudge OUTPUT FOLDER\n"
-            "       wild --apply PIPELINE MODEL FILE\n");
+            "       wild --apply PIPELINE MODEL FILE\n"
+            "       wild --screen LIBRARY [--seed N] [--count N] [--kind K] [--alone]\n");
     return EXIT_FAILURE;
   }
+  if (q.library) return wild_screen(q.library, first, count, q.kind, q.alone);
   for (uint64_t i = 0; i < count; i++) failed += !one(first + i, &q);
   return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
