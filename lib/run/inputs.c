@@ -243,6 +243,32 @@ const char *surg__input_unmade(const surg_value *v, surg_status s) {
   }
 }
 
+/* Moves floats by up to an eighth of each. */
+static void move_reals(surg__maker *m, const surg__array *from, const surg__array *to) {
+  double v[SURG__PIECE];
+  for (uint64_t at = 0, n; at < from->count; at += n) {
+    n = from->count - at < SURG__PIECE ? from->count - at : SURG__PIECE;
+    surg__load_run(from->dtype, from->data, at, 1, n, v);
+    for (uint64_t i = 0; i < n; i++)
+      v[i] *= 1 + (double)(int64_t)(next_random(&m->state) >> 11) * 0x1p-55 - 0x1p-3;
+    surg__store_reals(to->dtype, to->data, at, n, v);
+  }
+}
+
+surg_status surg__input_near(surg_context *ctx, surg__maker *m, const surg_tensor *t, bool vary,
+                             surg__array *out) {
+  surg__array given = {0};
+  surg_status s = surg__array_read(ctx, t, &given);
+  if (s != SURG_OK || !vary || !surg__is_real(given.dtype)) {
+    *out = given;
+    return s;
+  }
+  s = surg__array_make(ctx, given.dtype, given.dims, given.rank, out);
+  if (s == SURG_OK) move_reals(m, &given, out);
+  surg__array_drop(&given);
+  return s;
+}
+
 /* --- text --- */
 
 void surg__element_print(const surg__array *a, uint64_t i, surg__buf *b) {

@@ -87,6 +87,9 @@ surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_value
                              surg__array *out);
 /* Why surg__input_make failed with s, as what follows the name of the input in a sentence. */
 const char *surg__input_unmade(const surg_value *v, surg_status s);
+/* Makes an input that has the default t: its elements; `vary`: floats moved by up to an eighth. */
+surg_status surg__input_near(surg_context *ctx, surg__maker *m, const surg_tensor *t, bool vary,
+                             surg__array *out);
 /* Clamps the elements of a made-up input to the range that the user assumes for v; NULL: none. */
 void surg__input_limit(const surg_value *v, const surg__array *in);
 

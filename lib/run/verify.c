@@ -21,6 +21,7 @@ typedef struct side {
 
 #define SYMBOLS 64 /* most symbols that are given separate sizes */
 #define ALONE 8    /* most of them that are tried large while the others are small */
+#define VARIED (1u << 20) /* most bytes of a default that is varied */
 
 /* Further ranges of inputs, used if outputs were all NaN or all equal. */
 static const struct other_range {
@@ -44,6 +45,7 @@ typedef struct verify {
   bool any_inner;
   bool open;         /* an input has a dimension whose size is chosen here */
   bool made;         /* an input was made up */
+  bool any_given;    /* the caller gives an input */
   const char *symbols[SYMBOLS];
   size_t n_symbols;
   const struct other_range *range; /* current range of inputs; NULL: the default */
@@ -52,6 +54,9 @@ typedef struct verify {
   surg__array *shaken[SURG__SHAKES]; /* outputs of the first model as rounding moves them */
   bool shook;   /* they are of the current set */
   size_t alone; /* the symbol that is large, counted from 1; 0: all have the same size */
+  unsigned turn;  /* number of the set */
+  bool steady;    /* the first model does not run with other values than its defaults */
+  bool varied;    /* an input of the current set has another value than its default */
 } verify;
 
 static void drop(surg__array *a, size_t n) {
@@ -71,6 +76,7 @@ static surg_status open_side(verify *v, int k) {
 
 static surg_status match(verify *v) {
   const side *a = &v->sides[0], *b = &v->sides[1];
+  for (size_t i = 0; v->o->in && i < a->n_in; i++) v->any_given |= v->o->given[i];
   v->in_first =
       surg__match_names(v->ctx, b->n_in, surg__input_name, b->g, a->n_in, surg__input_name, a->g);
   v->out_other = surg__match_names(v->ctx, a->n_out, surg__output_name, a->g, b->n_out,
@@ -151,25 +157,47 @@ static surg_status make_input(verify *v, surg__maker *maker, size_t i) {
   side *a = &v->sides[0];
   const surg_value *x = surg_graph_input(a->g, i);
   const surg_value *twin = twin_of(v, x, true, i);
-  const surg_tensor *t = twin ? surg_value_initializer(twin) : NULL;
-  if (twin && !t) t = surg_value_constant(twin);
+  const surg_tensor *t = twin ? surg_value_constant(twin) : NULL;
+  if (twin && !t && !surg_value_is_input(twin)) t = surg_value_initializer(twin);
   if (t && strcmp(surg_value_name(twin), surg_value_name(x)) == 0)
     return surg__array_read(v->ctx, t, &a->in[i]);
   maker->also = twin && surg_value_is_input(twin) ? surg_value_declared_type(twin) : NULL;
   return surg__input_make(v->ctx, maker, x, &a->in[i]);
 }
 
+/* Makes an input of the first model that has a default, if it is an input of the second, too: its
+ * default, or values near it, so that a model that ignores them is found. Half of the sets use the
+ * defaults of both models. */
+static surg_status make_default(verify *v, surg__maker *maker, const surg_value *x,
+                                surg__array *out, bool *made) {
+  const surg_tensor *t = surg_value_constant(x) ? NULL : surg_value_initializer(x);
+  const surg_value *twin = t ? surg_graph_find_value(v->sides[1].g, surg_value_name(x)) : NULL;
+  if (!twin || !surg_value_is_input(twin) || surg_value_constant(twin)) return SURG_OK;
+  const bool may = !v->any_given && !v->steady && surg_tensor_bytes(t) <= VARIED;
+  const bool vary = may && ((v->turn ^ v->turn >> 1) & 1);
+  *made |= may;
+  v->varied |= vary;
+  if (!vary && surg_value_is_initializer(twin)) return SURG_OK;
+  const surg_status s = surg__input_near(v->ctx, maker, t, vary, out);
+  if (s == SURG_OK) surg__input_limit(x, out);
+  return s == SURG_ENOMEM ? s : SURG_OK; /* elements that are not available: the run will tell */
+}
+
 /* A surg__make. */
 static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, bool *made) {
   verify *v = user;
   side *a = &v->sides[0];
+  v->varied = false;
   for (size_t i = 0; i < a->n_in; i++) {
     const surg_value *x = surg_graph_input(a->g, i);
     surg__array_drop(&in[i]);
     if (v->o->in && v->o->given[i]) in[i] = surg__array_ref(&v->o->in[i]);
-    if (in[i].dtype != SURG_UNDEFINED || surg_value_is_initializer(x)) continue;
-    *made = true;
-    const surg_status s = make_input(v, maker, i);
+    if (in[i].dtype != SURG_UNDEFINED) continue;
+    const bool has_default = surg_value_is_initializer(x);
+    const surg_status s =
+        has_default ? make_default(v, maker, x, &in[i], made) : make_input(v, maker, i);
+    if (s == SURG_OK && has_default) continue;
+    *made |= !has_default;
     v->open |= maker->open;
     if (s == SURG_OK) {
       surg__input_limit(twin_of(v, x, false, i), &in[i]);
@@ -182,12 +210,19 @@ static surg_status make_inputs(void *user, surg__maker *maker, surg__array *in, 
   return SURG_OK;
 }
 
-/* Whether a value is valid for an input of type t. */
-static bool fits(const surg__array *a, const surg_type *t) {
+/* Why a value of the first model is not valid for an input of type t; NULL: it is. */
+static const char *misfit(const surg__array *a, const surg_type *t) {
+  static const char type[] = "of another type than the first";
   const surg_type_kind kind = surg_type_get_kind(t);
-  if (kind == SURG_TYPE_UNKNOWN) return true;
-  if (surg__array_is_list(a)) return kind != SURG_TYPE_TENSOR;
-  return kind == SURG_TYPE_TENSOR && (!surg_type_dtype(t) || surg_type_dtype(t) == a->dtype);
+  if (kind == SURG_TYPE_UNKNOWN) return NULL;
+  if (surg__array_is_list(a)) return kind == SURG_TYPE_TENSOR ? type : NULL;
+  if (kind != SURG_TYPE_TENSOR || (surg_type_dtype(t) && surg_type_dtype(t) != a->dtype)) return type;
+  bool same = !surg_type_has_rank(t) || surg_type_rank(t) == a->rank;
+  for (size_t i = 0; same && surg_type_has_rank(t) && i < a->rank; i++) {
+    const int64_t d = surg_type_dim(t, i)->value;
+    same = d < 0 || d == a->dims[i];
+  }
+  return same ? NULL : "of another shape than the first";
 }
 
 /* Reports input i of the second model if the first has no matching input. */
@@ -197,7 +232,7 @@ static void check_input(verify *v, size_t i) {
   surg__verify_report *r = v->report;
   const char *what = NULL;
   if (b->in[i].dtype != SURG_UNDEFINED)
-    what = fits(&b->in[i], surg_value_declared_type(x)) ? NULL : "of another type than the first";
+    what = misfit(&b->in[i], surg_value_declared_type(x));
   else if (!surg_value_is_initializer(x))
     what = "that the first does not have";
   if (what && !*r->failure)
@@ -384,8 +419,11 @@ static surg_status run_first(verify *v, const set *how) {
     maker.high = v->range->high;
     maker.whole = v->range->whole;
   }
-  const surg_status s = ready(v, 0);
+  surg_status s = ready(v, 0);
   if (s != SURG_OK) return s;
+  s = surg__run_drawn(&a->runner, &maker, make_inputs, v, a->in, a->out, &v->made);
+  if (s == SURG_OK || !v->varied) return s;
+  v->steady = true;
   return surg__run_drawn(&a->runner, &maker, make_inputs, v, a->in, a->out, &v->made);
 }
 
@@ -423,6 +461,7 @@ static surg_status one_set(verify *v, const set *how, surg_status *first) {
   drop_shaken(v);
   drop(v->computed, v->sides[1].n_in);
   *first = run_first(v, how);
+  v->turn++;
   if (*first == SURG_ENOMEM) return *first;
   if (*first != SURG_OK) {
     r->skipped++;

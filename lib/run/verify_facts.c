@@ -70,13 +70,29 @@ static bool body_marked(const surg_function *f) {
   return false;
 }
 
-static bool reads_marked(const surg_node *n) {
+static bool is_marked(const surg_value *v) {
+  const surg_node *p = surg_value_producer(v, NULL);
+  return p && p->scratch == &marked;
+}
+
+/* Whether a node reads a value of which `is` holds: as an input, or as an output of a subgraph that
+ * captures it. What the nodes of subgraphs read marks these nodes, and so the node. */
+static bool reads(const surg_node *n, bool (*is)(const surg_value *v)) {
+  const surg_graph *g;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const surg_value *v = surg_node_input(n, i);
-    const surg_node *p = v ? surg_value_producer(v, NULL) : NULL;
-    if (p && p->scratch == &marked) return true;
+    if (v && is(v)) return true;
   }
-  return body_marked(surg_node_function(n));
+  for (size_t k = 0; (g = surg_node_subgraph(n, k)); k++)
+    for (size_t i = 0; i < surg_graph_output_count(g); i++) {
+      const surg_value *v = surg_graph_output(g, i);
+      if (surg_value_graph(v) != g && is(v)) return true;
+    }
+  return false;
+}
+
+static bool reads_marked(const surg_node *n) {
+  return reads(n, is_marked) || body_marked(surg_node_function(n));
 }
 
 /* Marks nodes that depend on random numbers that the other model lacks. Graphs are in
@@ -148,6 +164,13 @@ void surg__verify_seen(surg__verify_output *o, const surg__array *a) {
   }
 }
 
+/* Whether the caller gives the value: an input of the model. */
+static bool is_given(const surg_value *v) {
+  const surg_graph *g = surg_value_graph(v);
+  return surg_value_is_input(v) && g == surg_model_graph(surg_graph_model(g)) &&
+         !surg_value_initializer(v);
+}
+
 /* Whether each output depends on an input, so that one run does not show all its values. */
 bool surg__verify_depends(surg_model *m, bool *out) {
   const surg_graph *main = surg_model_graph(m);
@@ -155,12 +178,7 @@ bool surg__verify_depends(surg_model *m, bool *out) {
     again = false;
     for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
       for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-        bool hangs = draws_by(n) || reads_marked(n);
-        for (size_t i = 0; i < surg_node_input_count(n) && !hangs; i++) {
-          const surg_value *v = surg_node_input(n, i);
-          hangs = v && surg_value_is_input(v) && surg_value_graph(v) == main &&
-                  !surg_value_initializer(v);
-        }
+        const bool hangs = draws_by(n) || reads_marked(n) || reads(n, is_given);
         if (hangs && mark(n)) again = true;
       }
   }

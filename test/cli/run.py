@@ -487,16 +487,42 @@ class Verify(Case):
         seq = model('seq', 'g (seq(float[2]) x) => (float[2] y) { y = ConcatFromSequence <axis = 0> (x) }')
         whole = model('int', 'g (int64[2] x) => (int64[2] y) { y = Neg (x) }')
         less = model('less', 'g (float[2] x) => (float[2] z, float[2] y) { y = Neg (x) z = Exp (x) }')
+        short = model('short', 'g (float[1] x) => (float[1] y) { y = Neg (x) }')
+        flat = model('flat', 'g (float[N,M] x) => (float[N,M] y) { y = Neg (x) }')
         for first, second, why in (
                 (a, two, b'the second: has an input "w" that the first does not have'),
                 (a, seq, b'the second: has an input "x" of another type than the first'),
                 (seq, a, b'the second: has an input "x" of another type than the first'),
                 (a, whole, b'the second: has an input "x" of another type than the first'),
+                (a, short, b'the second: has an input "x" of another shape than the first'),
+                (a, flat, b'the second: has an input "x" of another shape than the first'),
                 (less, a, b'the second: output "z" is gone')):
             r = self.run_tool('verify', first, second)
             self.assertEqual((r.returncode, r.stderr), (1, b''))
             self.assertTrue(r.stdout.startswith(why), (first, second, r.stdout))
             self.assertFalse(json.loads(self.run_tool('verify', '--json', first, second).stdout)['same'])
+
+    def test_defaults(self):
+        """A model that ignores an input is not equal to one that reads it, whatever its default."""
+        def model(name, ends, op='Add (x, w)'):
+            self.write(name, (HEAD + 'g (float[2] x, float[2] w%s) => (float[2] y) '
+                              '<float[2] c = {2, 2}> { y = %s }' % (ends, op)).encode())
+            return name
+        required, given = model('r', ''), model('g', ' = {2, 2}')
+        other, ignored = model('o', ' = {2, 3}'), model('i', ' = {2, 2}', 'Add (x, c)')
+        for first, second, same in ((required, given, True), (given, required, True),
+                                    (given, given, True), (given, other, False),
+                                    (given, ignored, False), (required, ignored, False)):
+            found = json.loads(self.run_tool('verify', '--json', first, second).stdout)
+            self.assertEqual(found['same'], same, (first, second))
+        # Where the model does not run with other values, only the default is compared.
+        ratio = model('d', ' = {0, 0}, float p = {0.99}', 'Dropout (x, p)')
+        self.assertIn(b'y: equal', self.ok('verify', ratio, ratio))
+        # What the caller gives is all that is compared.
+        self.write('x.npy', npy('<f4', '(2,)', bytes(8)))
+        self.ok('verify', '--input', 'x=x.npy', given, ignored)
+        self.bad(1, 'changes what is computed|differs', '--check', '--pass', 'set{value=w,data="{2, 3}"}',
+                 given, 'out.onnx')
 
     def test_nothing_to_check(self):
         self.write('c.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17, "c" : 1]>\n'

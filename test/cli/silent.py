@@ -230,6 +230,23 @@ class Silent(Case):
         self.assertIn('z: equal', text)
         self.ok('--check', '--pass', 'rename{value.r=s}', a, 'out.onnx')
 
+    def test_captured_by_branch(self):
+        """A branch whose output is a value outside depends on it, although no node of it reads it."""
+        a = self.text('a.onnxtxt', HEAD + """g (bool c, float[2] x) => (float[2] y) {
+            r = RandomUniform <shape = [2]> ()
+            y = If (c) <then_branch = t () => (float[2] r) { },
+                        else_branch = e () => (float[2] z) { z = Identity (x) }> }""")
+        b = self.text('b.onnxtxt', self.read(a).decode().replace('r =', 'q =').replace(' r)', ' q)'))
+        self.assertIn('y: not comparable: it rests on random draws', self.verify(1, a, b))
+        # -1 for every x that is drawn, and yet not a constant.
+        a = self.text('a.onnxtxt', HEAD + """g (float[2] x) => (float[2] y)
+            <float[2] k = {-1, -1}, float[2] s = {5000, 5000}, bool f = {0}> {
+            m = Add (x, s)  n = Min (m, k)
+            y = If (f) <then_branch = t () => (float[2] x) { }, else_branch = e () => (float[2] n) { }> }""")
+        b = self.text('b.onnxtxt', HEAD + """g (float[2] x) => (float[2] y)
+            <float[2] k = {-1, -1}> { y = Identity (k) }""")
+        self.assertIn('not checked: no output', self.verify(1, '--fill', 'random', a, b))
+
     def test_custom_operators(self):
         head = '<ir_version: 8, opset_import: ["" : 13, "acme" : 1]>\n'
         a = self.text('a.onnxtxt', head + 'g (float[8] x) => (float[8] y) { y = Neg (x) }')
