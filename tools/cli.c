@@ -203,12 +203,17 @@ bool cli_number(const char *text, uint64_t *out) {
 /* The command whose options are parsed, for its help hint; "" is the main form. */
 static char command_name[32];
 
+void cli_command_named(const char *name) {
+  snprintf(command_name, sizeof command_name, "%s", strlen(name) < sizeof command_name ? name : "");
+}
+
 /* Reads the command name from its help, which starts with "usage: onnxsurg NAME", or with a
  * bracket for the main form, which has no name. */
 static void note_command(const char *help) {
   static const char start[] = "usage: onnxsurg ";
+  if (!help) return; /* a pass as a command, named before, or the main form */
   *command_name = 0;
-  if (!help || strncmp(help, start, sizeof start - 1) != 0) return;
+  if (strncmp(help, start, sizeof start - 1) != 0) return;
   const char *name = help + sizeof start - 1;
   const size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz-");
   if (n < sizeof command_name) snprintf(command_name, sizeof command_name, "%.*s", (int)n, name);

@@ -52,7 +52,7 @@ typedef struct cli_common {
   size_t n_schemas;
   const char *plugins[CLI_PLUGINS]; /* --plugin files loaded so far */
   size_t n_plugins;
-  const surg_pass *pass; /* the pass that is the command, whose options messages spell so; or NULL */
+  const surg_pass *pass; /* the pass that is the command; messages spell its options so; or NULL */
 } cli_common;
 
 /* Creates a context that prints diagnostics on standard error: errors always, notes and warnings
@@ -80,6 +80,8 @@ bool cli_number(const char *text, uint64_t *out);
 bool cli_real(const char *text, double *out);
 /* The more severe of two exit codes. "Support unknown" ranks above success and below all others. */
 int cli_worse(int a, int b);
+/* Names the command for the end of usage errors, where no help text does. */
+void cli_command_named(const char *name);
 /* Prints a usage error that ends in "try `onnxsurg --help`". Returns EXIT_USAGE. */
 int cli_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Prints "WHERE: warning: TEXT" unless --quiet is given. `text` is escaped already. `common` may be

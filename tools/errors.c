@@ -2,19 +2,66 @@
 /* See errors.h. */
 #include "errors.h"
 
+#include <errno.h>
+#include <onnxsurg/names.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/os/os.h"
 #include "cli.h"
 
 static char *first; /* the first error line; later ones are its consequences */
 static bool asked, given;
 
+#define FILES_MOST 10000u /* of a folder that are compared with a name */
+
+static const char *name_of(const void *list, size_t i) {
+  return ((const char *const *)list)[i];
+}
+
+/* Writes the file of the folder of `path` with the most similar name to `out`; false: none is. */
+static bool nearest_file(const char *path, char *out, size_t room) {
+  char *dir = NULL, *base = NULL;
+  surg__os_folder *f = NULL;
+  *out = 0;
+  if (surg__os_split(path, &dir, &base) == 0 && surg__os_folder_open(dir, &f) != 0) f = NULL;
+  const char *name;
+  for (unsigned i = 0; f && i < FILES_MOST && (name = surg__os_folder_next(f)) != NULL; i++) {
+    const char *const both[] = {out, name};
+    const bool any = *out != 0;
+    if (strlen(name) < room && surg_nearest_name(base, both + !any, any ? 2 : 1, name_of) == name)
+      snprintf(out, room, "%s", name);
+  }
+  surg__os_folder_close(f);
+  free(dir);
+  free(base);
+  return *out != 0;
+}
+
+/* Prints a hint after the line of a file that does not exist. */
+static void hint(const char *line) {
+  char name[256], missing[100], *path = strdup(line);
+  char *at = path ? strstr(path, ": error: cannot ") : NULL;
+  snprintf(missing, sizeof missing, ": %s", strerror(ENOENT));
+  const char *end = at ? strstr(at + 1, missing) : NULL;
+  if (end && !end[strlen(missing)]) {
+    *at = 0;
+    if (nearest_file(path, name, sizeof name)) {
+      fputs("; did you mean ", stderr);
+      cli_put(stderr, name);
+      putc('?', stderr);
+    }
+  }
+  free(path);
+}
+
 void cli_error_line(const char *line) {
   cli_progress_clear();
-  fprintf(stderr, "%s\n", line);
+  fputs(line, stderr);
+  hint(line);
+  putc('\n', stderr);
   if (!first) first = strdup(line); /* NULL: JSON says null */
 }
 

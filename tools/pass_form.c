@@ -222,6 +222,7 @@ static const char *option_here(const surg_pass *pass, const char *s) {
 /* Appends a sentence. Words in quotes and braces are those of the user or of a pipeline. */
 static void put_spelled(const surg_pass *pass, cli_text *out, const char *s) {
   char quote = 0;
+  if (strncmp(s, "option ", 7) == 0 && option_here(pass, s + 7)) s += 7;
   const char *from = s;
   for (int braces = 0; *s; s++) {
     const bool starts = s == from || s[-1] == ' ' || s[-1] == '(';
@@ -239,7 +240,24 @@ static void put_spelled(const surg_pass *pass, cli_text *out, const char *s) {
   }
 }
 
+/* What a diagnostic about the pipeline that the command line became says after the column of it; or
+ * NULL. */
+static const char *after_column(const surg_pass *pass, const char *line) {
+  static const char where[] = ": error: column ";
+  const size_t n = strlen(pass->name);
+  if (strncmp(line, pass->name, n) != 0 || strncmp(line + n, where, sizeof where - 1) != 0)
+    return NULL;
+  const char *end = strstr(line + n + sizeof where - 1, ": ");
+  return end ? end + 2 : NULL;
+}
+
 void pass_form_spell(const surg_pass *pass, const char *line, cli_text *out) {
+  const char *wrong = after_column(pass, line);
+  if (wrong) {
+    cli_text_printf(out, "%s: error: ", pass->name);
+    put_spelled(pass, out, wrong);
+    return;
+  }
   cli_text title = {0};
   cli_text_printf(&title, "error: pass \"%s\": ", pass->name);
   const char *at = title.failed ? NULL : strstr(line, title.p);

@@ -195,7 +195,7 @@ static surg_status accept_file(const applier *p, const surg__bytes *old, const c
   return s != SURG_OK || same ? s : occupied(p, path);
 }
 
-/* Accepts a file at the path of a data file that is to be made if it has the bytes of the result. */
+/* Accepts a file at the path of a data file that is to be made if it has the result's bytes. */
 static surg_status accept_made(const applier *p, const json_t *file, draft *d,
                                const surg__stat *st) {
   uint64_t size;

@@ -216,7 +216,10 @@ static surg_status by_place(surg__search *s) {
   if (v)
     return surg__search_why(s, SURG_ENOTFOUND, "no node computes %s", surg__q(s->ctx, s->text));
   if (!like_place(s->text)) return SURG_ENOTFOUND;
-  return surg__search_why(s, SURG_ENOTFOUND, "the model has no place %s", surg__q(s->ctx, s->text));
+  const size_t nodes = surg_graph_node_count(surg_model_graph(s->m));
+  return surg__search_why(s, SURG_ENOTFOUND,
+                          "the model has no place %s; the main graph has %zu node%s",
+                          surg__q(s->ctx, s->text), nodes, nodes == 1 ? "" : "s");
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 
 #include "../util/declared.h"
 #include "../util/give.h"
+#include "../util/nearest.h"
 
 #define TEXT 400
 #define OPSET_CAST 6   /* Cast with a number as type */
@@ -313,6 +314,17 @@ static bool change(typing *x, surg_value *v, int dtype) {
   return ok;
 }
 
+/* Whether a word is an element type that inputs and outputs can get; if not, after an error. */
+static bool is_allowed(const typing *x, const char *where, const char *type) {
+  nearest near = {.name = type};
+  char line[TEXT];
+  if (type && range_of(surg_dtype_from_name(type))) return true;
+  if (type) nearest_offer_types(&near);
+  snprintf(line, sizeof line, "%.200s: expected a float, integer or bool type, found '%.100s'%s",
+           where, type ? type : "", nearest_hint(&near));
+  return surg_pass_usage(x->p, line) != SURG_PASS_FAILED;
+}
+
 static bool change_named(typing *x) {
   char line[TEXT];
   for (size_t i = 0; i < surg_pass_pair_count(x->p); i++) {
@@ -325,8 +337,8 @@ static bool change_named(typing *x) {
       surg_pass_usage(x->p, line);
       return false;
     }
-    if (surg_pass_pair_value(x->p, i, 1) || !type || !change(x, v, surg_dtype_from_name(type)))
-      return false;
+    if (surg_pass_pair_value(x->p, i, 1)) return refuse(x, v, "expected one type");
+    if (!is_allowed(x, name, type) || !change(x, v, surg_dtype_from_name(type))) return false;
   }
   return true;
 }
@@ -356,8 +368,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   x.opset = surg_graph_opset(x.g, "");
   if (!from != !to || (!from && !surg_pass_pair_count(p)))
     return surg_pass_usage(p, "expected NAME=TYPE, or from and to");
-  if (from && (!range_of(surg_dtype_from_name(from)) || !range_of(surg_dtype_from_name(to))))
-    return surg_pass_usage(p, "from and to are float, integer or bool types");
+  if (from && (!is_allowed(&x, "from", from) || !is_allowed(&x, "to", to)))
+    return SURG_PASS_FAILED;
   if (x.opset < OPSET_CAST || !give_builtin(x.g, "Cast"))
     return surg_pass_usage(p, "this requires opset 6");
   if (!read_ranges(&x) || !read_numbers(&x, "scale", &x.scale, &x.n_scale) ||

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/nearest.h"
 #include "../util/select.h"
 
 #define TEXT 600
@@ -30,12 +31,19 @@ static bool refuse(const moving *x, const char *text) {
 
 /* Reads `to` and `perm`: dimension i of the new order is dimension perm[i] of the present one. */
 static bool read_perm(const moving *x, size_t rank, int64_t *perm) {
+  static const char *const orders[] = {"nhwc", "nchw"};
   const char *to = surg_pass_string(x->p, "to");
   const size_t n = surg_pass_list_count(x->p, "perm");
   bool taken[RANK] = {false};
   if (to && n) return refuse(x, "to and perm exclude each other");
-  if (to && strcmp(to, "nhwc") != 0 && strcmp(to, "nchw") != 0)
-    return refuse(x, "to: expected nhwc or nchw");
+  if (to && strcmp(to, orders[0]) != 0 && strcmp(to, orders[1]) != 0) {
+    nearest near = {.name = to};
+    char text[TEXT];
+    nearest_offer_list(&near, orders, sizeof orders / sizeof *orders);
+    snprintf(text, sizeof text, "to: expected nhwc or nchw, found '%.100s'%s", to,
+             nearest_hint(&near));
+    return refuse(x, text);
+  }
   if (to && rank < 3) return refuse(x, "to: a value has fewer than 3 dimensions");
   if (!to && n != rank) return refuse(x, "perm: expected a number for each dimension: 0+2+3+1");
   for (size_t i = 0; i < rank; i++) {

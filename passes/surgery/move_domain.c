@@ -60,7 +60,8 @@ static void find_names(surg_pass_ctx *p, const char *from) {
       for (surg_node *n = surg_graph_first_node(g); n && !found; n = surg_node_next(n)) {
         const bool here = same_domain(surg_node_domain(n), from);
         found = here && (!op || strcmp(op, surg_node_op_type(n)) == 0);
-        nearest_offer(&domain, surg_node_domain(n));
+        const char *of = surg_node_domain(n);
+        nearest_offer(&domain, domains_default(of) ? "ai.onnx" : of);
         if (here) nearest_offer(&type, surg_node_op_type(n));
       }
     snprintf(what, sizeof what, "node of %s'%.150s%s%.150s'%s", op ? "" : "domain ", from,

@@ -127,8 +127,13 @@ static surg_pass_result read_change(renaming *r, size_t i, change *c) {
   const char *name = surg_pass_pair_name(r->p, i);
   c->to = surg_pass_pair_value(r->p, i, 0);
   if (!split(name, c) || !*c->from) {
+    char kind[16];
+    nearest near = {.name = kind};
+    snprintf(kind, sizeof kind, "%.*s", (int)strcspn(name, "."), name);
+    if (strchr(name, '.')) nearest_offer_list(&near, words, RENAME_KINDS);
     snprintf(text, sizeof text,
-             "'%.300s' is none of input.NAME, output.NAME, value.NAME, node.NAME, dim.NAME", name);
+             "'%.300s' is none of input.NAME, output.NAME, value.NAME, node.NAME, dim.NAME%s", name,
+             nearest_hint(&near));
     return surg_pass_usage(r->p, text);
   }
   if (!c->to || !*c->to || surg_pass_pair_value(r->p, i, 1)) {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../util/nearest.h"
 #include "rename.h"
 
 #define TEXT 400
@@ -36,7 +37,10 @@ static bool read_kinds(naming *x) {
     char text[TEXT];
     size_t k = 0;
     while (k < sizeof words / sizeof *words && strcmp(words[k], word) != 0) k++;
-    snprintf(text, sizeof text, "of: '%.100s' is none of inputs, outputs, values, nodes", word);
+    nearest near = {.name = word};
+    nearest_offer_list(&near, words, sizeof words / sizeof *words);
+    snprintf(text, sizeof text, "of: '%.100s' is none of inputs, outputs, values, nodes%s", word,
+             nearest_hint(&near));
     if (k == sizeof words / sizeof *words) return refuse(x, text);
     x->of[k] = true;
   }

@@ -18,6 +18,7 @@
 #include "../util/attrs.h"
 #include "../util/declared.h"
 #include "../util/domains.h"
+#include "../util/nearest.h"
 #include "../util/select.h"
 #include "../util/typetext.h"
 
@@ -272,7 +273,12 @@ static bool set_value(setting *s, surg_value *v) {
   if (!set_data(s, v)) return false;
   if (type) {
     const surg_type *t = *type ? typetext_parse(s->p, type) : NULL;
-    snprintf(text, sizeof text, "type: '%.200s' is no type, such as 'float[N,3]'", type);
+    char word[32];
+    nearest near = {.name = word};
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(type, "[("), type);
+    if (!t) nearest_offer_types(&near);
+    snprintf(text, sizeof text, "type: '%.200s' is no type, such as 'float[N,3]'%s", type,
+             nearest_hint(&near));
     if (*type && !t) return surg_pass_usage(s->p, text) != SURG_PASS_FAILED;
     if (surg_value_set_declared_type(v, t) != SURG_OK || !check_type(s, v, t)) return false;
     s->computes |= surg_value_is_input(v);
@@ -347,13 +353,28 @@ static bool set_version(setting *s) {
   return surg_model_set_version(s->m, version) == SURG_OK;
 }
 
+extern const surg_pass surg__pass_set;
+
+/* Refuses an attribute where no node is named: a misspelled option looks like one. */
+static bool needs_node(const setting *s) {
+  const char *name = surg_pass_pair_count(s->p) ? surg_pass_pair_name(s->p, 0) : "remove";
+  nearest near = {.name = name};
+  char text[TEXT];
+  for (size_t i = 0; i + 1 < surg__pass_set.option_count; i++) /* the last one is the attribute */
+    if (strcmp(surg__pass_set.options[i].name, name) != 0)
+      nearest_offer(&near, surg__pass_set.options[i].name);
+  snprintf(text, sizeof text, "'%.200s' is no option; an attribute needs node=%s", name,
+           nearest_hint(&near));
+  return surg_pass_usage(s->p, text) != SURG_PASS_FAILED;
+}
+
 static bool set_model(setting *s) {
   static const char *const allowed[] = {"version", "producer", "producer-version", "domain",
                                         "graph-name"};
   const char *name = given(s, "graph-name");
   if (!only(s, "the model", allowed, sizeof allowed / sizeof *allowed)) return false;
   if (surg_pass_pair_count(s->p) || surg_pass_list_count(s->p, "remove"))
-    return surg_pass_usage(s->p, "an attribute needs node=") != SURG_PASS_FAILED;
+    return needs_node(s);
   if (name && !*name)
     return surg_pass_usage(s->p, "graph-name: a graph needs a name") != SURG_PASS_FAILED;
   if (name && surg_graph_set_name(surg_model_graph(s->m), name) != SURG_OK) return false;
@@ -384,7 +405,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   if ((node || value) && surg_pass_list_count(p, "import"))
     return surg_pass_usage(p, "import: only the model has imports");
   if (value && (surg_pass_pair_count(p) || surg_pass_list_count(p, "remove")))
-    return surg_pass_usage(p, "an attribute needs node=");
+    return needs_node(&s) ? SURG_PASS_UNCHANGED : SURG_PASS_FAILED;
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   if (!(node ? set_nodes(&s) : value ? set_values(&s) : set_model(&s))) return SURG_PASS_FAILED;
   if (!s.computes) surg_pass_used(p, SURG_EXACT);

@@ -61,7 +61,10 @@ bool domains_attrs_fit(const surg_node *n, const surg_schema *s, char *text, siz
     const surg_attr *a = surg_node_attr_at(n, i);
     const size_t k = attr_of(s, surg_attr_name(a));
     if (k == surg_schema_attr_count(s)) {
-      snprintf(text, size, "%s has no attribute '%.100s'", surg_schema_name(s), surg_attr_name(a));
+      nearest near = {.name = surg_attr_name(a)};
+      for (size_t j = 0; j < k; j++) nearest_offer(&near, surg_schema_attr_name(s, j));
+      snprintf(text, size, "%s has no attribute '%.100s'%s", surg_schema_name(s),
+               surg_attr_name(a), nearest_hint(&near));
       return false;
     }
     if (surg_schema_attr_kind(s, k) != surg_attr_get_kind(a)) {

@@ -7,6 +7,8 @@
 
 #include "domains.h"
 
+#define TYPES_MOST 64 /* above the number of every element type */
+
 void nearest_offer(nearest *x, const char *name) {
   const char *const both[] = {x->best, name};
   if (!name || !*name || strlen(name) >= sizeof x->best) return;
@@ -19,6 +21,16 @@ void nearest_offer_operator(nearest *x, const char *domain, const char *op) {
   const bool bare = domains_default(domain);
   const int n = snprintf(full, sizeof full, "%s%s%s", bare ? "" : domain, bare ? "" : ".", op);
   if (n > 0 && (size_t)n < sizeof full) nearest_offer(x, full);
+}
+
+void nearest_offer_list(nearest *x, const char *const *list, size_t n) {
+  for (size_t i = 0; i < n; i++) nearest_offer(x, list[i]);
+}
+
+void nearest_offer_types(nearest *x) {
+  for (int dtype = SURG_FLOAT; dtype < TYPES_MOST; dtype++)
+    if (surg_dtype_from_name(surg_dtype_name(dtype)) == dtype)
+      nearest_offer(x, surg_dtype_name(dtype));
 }
 
 const char *nearest_hint(nearest *x) {

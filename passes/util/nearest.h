@@ -17,6 +17,9 @@ typedef struct nearest {
 void nearest_offer(nearest *x, const char *name);
 /* The same for an operator, as users write it: Relu, com.acme.Foo. */
 void nearest_offer_operator(nearest *x, const char *domain, const char *op);
+/* Compares the words of a list, and the names of all element types. */
+void nearest_offer_list(nearest *x, const char *const *list, size_t n);
+void nearest_offer_types(nearest *x);
 /* "; did you mean 'NAME'?", or "" if none is similar; borrowed from x. */
 const char *nearest_hint(nearest *x);
 

@@ -3,6 +3,7 @@
 """What options of a run do, what it reports, and `reduce`. surgery.py PROGRAM"""
 import json
 import os
+import pathlib
 import shlex
 import signal
 import stat
@@ -315,6 +316,45 @@ class Reduce(Runs):
 # Reduce takes the set-up of Runs, not its tests.
 for _name in [n for n in vars(Runs) if n.startswith('test_')]:
     setattr(Reduce, _name, None)
+
+
+class Misspelled(Case):
+    """An error names what was typed and the nearest name there is."""
+    CASES = (
+        ("--from: the model has no value \"featurs\"; did you mean \"features\"", 'extract', '--from', 'featurs'),
+        ("unknown option --form: did you mean --from\\? \\(try `onnxsurg extract --help`", 'extract', '--form', 'x'),
+        ("no node of operator \"Con\"; did you mean \"Conv\"", 'delete', '--node', 'op=Con'),
+        ("'alpa'; did you mean 'alpha'", 'insert', '--at', 'features', '--op', 'LeakyRelu', '--alpa=1'),
+        ("no operator Rel in opset 17; did you mean Relu", 'insert', '--at', 'features', '--op', 'Rel'),
+        ("'producr' is no option; an attribute needs --node; did you mean 'producer'", 'set', '--producr=me'),
+        ("'flot' is no type.*; did you mean 'float'", 'set', '--value', 'scores', '--type', 'flot'),
+        ("'inptu.image' is none.*; did you mean 'input'", 'rename', '--inptu.image=x'),
+        ("'valeus' is none.*; did you mean 'values'", 'rename', '--prefix', 'x', '--of', 'valeus'),
+        ("'ai.onx'; did you mean 'ai.onnx'", 'move-domain', '--from', 'ai.onx', '--to', 'x'),
+        ("found 'nwhc'; did you mean 'nhwc'", 'transpose-io', '--inputs', 'image', '--to', 'nwhc'),
+        ("image: .*found 'uint9'; did you mean 'uint8'", 'io-type', '--image=uint9'),
+        ("--from: .*found 'flaot'; did you mean 'float'", 'io-type', '--from', 'flaot', '--to', 'int8'),
+        ("^outline: error: --min-nodes: \"x\" is not a number", 'outline', '--min-nodes', 'x'),
+        ("\"graph.node\\[99\\]\"; the main graph has 12 nodes", 'delete', '--node', 'graph.node[99]'),
+        ("bais.npy: error: .*; did you mean bias.npy\\?$", 'set', '--value', 'bias', '--data', 'bais.npy'),
+    )
+
+    def test_words(self):
+        self.write('bias.npy', b'')
+        for pattern, command, *args in self.CASES:
+            with self.subTest(args=args):
+                pathlib.Path('o.onnx').unlink(missing_ok=True)
+                r = self.run_tool(command, *args, str(EXAMPLE), 'o.onnx')
+                self.assertIn(r.returncode, (1, 2, 3))
+                self.assertRegex(r.stderr.decode().rstrip('\n'), pattern)
+                if r.returncode != 1:  # "not done" writes the model as it was
+                    self.assertFalse(os.path.exists('o.onnx'))
+
+    def test_files(self):
+        self.write('model.onnx', b'')
+        self.bad(3, r'^modle.onnx: error: cannot open: .*; did you mean model.onnx\?$', 'info', 'modle.onnx')
+        self.bad(3, r'directory$', 'info', 'other.txt')
+
 
 if __name__ == '__main__':
     common.main()

@@ -371,6 +371,7 @@ int cmd_surgery(int argc, char **argv) {
 
 int cmd_pass(int argc, char **argv) {
   pass_form form;
+  cli_command_named(argv[0]);
   int code = pass_form_open(&form, argc, argv, surgery_table);
   if (code != EXIT_DONE) return code;
   code = run_form(argc, argv, &form);
