@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import unittest
 
 import common
@@ -76,7 +77,7 @@ class ManPages(unittest.TestCase):
         """Every word of a page is in its man page; groff has no complaint where there is one."""
         for page, name in (('rules', 'onnxsurg-rules'), ('targets', 'onnxsurg-target')):
             source = SOURCE / 'doc' / (page + '.md')
-            roff = subprocess.run(['python3', SOURCE / 'doc/man/from_markdown.py', source, name, '5',
+            roff = subprocess.run([sys.executable, SOURCE / 'doc/man/from_markdown.py', source, name, '5',
                                    'summary'], capture_output=True, text=True, check=True).stdout
             plain = roff.replace('\\-', '-').replace('\\e', '\\').lower()
             text = ' '.join(line for line in source.read_text().splitlines()[1:]

@@ -4,13 +4,14 @@
 import json
 import os
 import stat
+import sys
 
 import common
 from common import Case
 
 # Takes opsets up to 13 and IR versions up to 7; no Gelu, no double, Conv with kernel_shape
 # written out, Reshape to a constant shape, and dies of Softmax.
-FAKE = '''#!/usr/bin/env python3
+FAKE = '#!' + sys.executable + ''' -SIE
 import os, signal, sys
 def number(b, i):
     r = s = 0
