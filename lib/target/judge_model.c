@@ -68,13 +68,18 @@ static bool has_element(const surg_type *t) {
   return (kind != SURG_TYPE_TENSOR && kind != SURG_TYPE_SPARSE_TENSOR) || surg_type_dtype(t) > 0;
 }
 
-/* Reports inputs without a type: no engine can allocate them. */
+static bool is_declared(const surg_type *t) {
+  return t && surg_type_get_kind(t) != SURG_TYPE_UNKNOWN;
+}
+
+/* Reports inputs without a type: no engine can allocate them. One that has a default may lack the
+ * whole type, but not the element type of a tensor. */
 static void judge_untyped(walk *w) {
   const surg_graph *g = surg_model_graph(w->m);
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
     const surg_type *t = surg_value_declared_type(v);
-    if (surg_value_is_initializer(v) || (t && has_element(t))) continue;
+    if (is_declared(t) ? has_element(t) : surg_value_is_initializer(v)) continue;
     surg__buf_printf(&w->text, "input %s declares no element type",
                      surg__q(w->t->ctx, surg_value_name(v)));
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_TYPE, .value = v});

@@ -18,10 +18,10 @@ static const surg_type *type_of(mending *k, const surg_tensor *t) {
   return surg_type_tensor(k->m, surg_tensor_dtype(t), dims, surg_tensor_rank(t));
 }
 
+/* Whether an input declared so is of its initializer's type; one without an element type is not. */
 static bool agree(const surg_type *declared, const surg_type *own) {
-  bool same = surg_type_get_kind(declared) == SURG_TYPE_TENSOR;
-  const int dtype = surg_type_dtype(declared);
-  same = same && (dtype == SURG_UNDEFINED || dtype == surg_type_dtype(own));
+  bool same = surg_type_get_kind(declared) == SURG_TYPE_TENSOR &&
+              surg_type_dtype(declared) == surg_type_dtype(own);
   if (!same || !surg_type_has_rank(declared)) return same;
   same = surg_type_rank(declared) == surg_type_rank(own);
   for (size_t i = 0; same && i < surg_type_rank(own); i++) {
@@ -42,13 +42,25 @@ static bool set(mending *k, surg_value *v, const char *what, const surg_type *be
   return true;
 }
 
+/* Declares the type of an input's initializer where the input declares none. */
+static bool set_first(mending *k, surg_value *v, const surg_type *type) {
+  char text[DECLARED_TEXT];
+  if (!mend_may(k, SURG_EXACT)) return true;
+  if (surg_value_set_declared_type(v, type) != SURG_OK) return false;
+  mend_did(k, NULL, SURG_EXACT, "input '%.100s' has no type: now %s, that of its initializer",
+           surg_value_name(v), declared_text(type, text));
+  return true;
+}
+
 static bool graph_defaults(mending *k, surg_graph *g) {
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     surg_value *v = surg_graph_input(g, i);
     const surg_tensor *t = surg_value_initializer(v);
     const surg_type *declared = surg_value_declared_type(v);
-    const surg_type *own = t && declared ? type_of(k, t) : NULL;
-    if (own && !agree(declared, own) && !set(k, v, "initializer", declared, own)) return false;
+    const surg_type *own = t ? type_of(k, t) : NULL;
+    if (!own || (declared && agree(declared, own))) continue;
+    const bool none = !declared || surg_type_get_kind(declared) == SURG_TYPE_UNKNOWN;
+    if (!(none ? set_first(k, v, own) : set(k, v, "initializer", declared, own))) return false;
   }
   return true;
 }

@@ -60,7 +60,8 @@ static void put(text *t, const char *fmt, ...) {
 }
 
 static void put_tensor(text *out, const surg_type *t) {
-  put(out, "%s", surg_dtype_name(surg_type_dtype(t)));
+  const char *element = surg_dtype_name(surg_type_dtype(t));
+  put(out, "%s", element ? element : "untyped");
   if (!surg_type_has_rank(t)) put(out, "[]");
   for (size_t i = 0; i < surg_type_rank(t) && out->n + 1 < DECLARED_TEXT; i++) {
     surg_dim d = *surg_type_dim(t, i);
