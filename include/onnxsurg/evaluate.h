@@ -196,7 +196,8 @@ SURG_EXPORT void surg_session_watch(surg_session *s, surg_node_time_fn fn, void 
 /* Called with each value that a node computes, and each input that a subgraph or a function
  * receives, in the order of the run: once in each iteration of a loop and each call of a function.
  * Not with what DequantizeLinear and Transpose make of large weights alone: no run needs it whole.
- * The array is valid during the call. */
+ * The array is valid during the call. Before that with NULL and NULL, once for each run: if the
+ * model rejects the inputs that are drawn for it, others are drawn, and it is run again. */
 typedef void (*surg_value_fn)(void *user, const surg_value *v, const surg_array *a);
 /* Sets what is called with the values of all graphs of the model; NULL: nothing. The built-in
  * evaluator alone does. */

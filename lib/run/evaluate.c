@@ -190,6 +190,12 @@ static surg_status show(void *user, const surg_value *v, const surg__array *a) {
   return status;
 }
 
+/* A run on drawn inputs may be one of several. */
+static void begin(void *user) {
+  surg_session *s = user;
+  s->observe(s->observer, NULL, NULL);
+}
+
 static surg_status show_output(void *user, const surg_node *n, size_t output,
                                const surg__array *a) {
   return show(user, surg_node_output(n, output), a);
@@ -197,6 +203,7 @@ static surg_status show_output(void *user, const surg_node *n, size_t output,
 
 static void set_hooks(surg_session *s) {
   s->exec.watched = (surg__session){.user = s};
+  s->exec.begin = s->observe ? begin : NULL;
   if (s->report) {
     s->exec.watched.before = before;
     s->exec.watched.after = after;

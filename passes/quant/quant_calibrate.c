@@ -136,10 +136,24 @@ static void count(quant_value *x, const float *f, uint64_t n) {
 typedef struct visitor {
   quant_static_state *s;
   void (*visit)(quant_value *x, const float *f, uint64_t n);
+  quant_value *before; /* the values before the sample */
+  bool begun;          /* the sample is run */
 } visitor;
 
+/* Values of a run on drawn inputs that the model rejected do not count. */
+static void restart(visitor *o) {
+  if (o->begun) {
+    o->s->redrawn = true;
+    if (o->before) memcpy(o->s->values, o->before, o->s->n_values * sizeof *o->before);
+  } else if (o->before) {
+    memcpy(o->before, o->s->values, o->s->n_values * sizeof *o->before);
+  }
+  o->begun = true;
+}
+
 static void take(void *user, const surg_value *v, const surg_array *a) {
-  const visitor *o = user;
+  visitor *o = user;
+  if (!v) restart(o);
   quant_value *x = v ? quant_value_of(o->s, v) : NULL;
   if (x && !x->broken && surg_array_dtype(a) == SURG_FLOAT)
     o->visit(x, surg_array_data(a), surg_array_count(a));
@@ -153,18 +167,21 @@ static bool failed(quant_static_state *s, const samples_runs *r) {
   return false;
 }
 
-/* Runs sample i, and lets `o` take the values. Values of runs on drawn inputs that the model
- * rejects must not count: a run before finds inputs that it accepts. */
+/* Runs sample i, and lets `o` take the values. Those of runs on drawn inputs that the model rejects
+ * must not count: restart undoes them, or, since counts cannot be undone, a run before finds inputs
+ * that the model accepts. */
 static surg_status run_one(quant_static_state *s, samples_runs *r, uint64_t i, visitor *o) {
   surg_inputs *in = NULL;
-  surg_session_observe(r->session, samples_given(s->c->p) ? take : NULL, o);
+  const bool twice = !o->before && s->redrawn;
+  o->begun = false;
+  surg_session_observe(r->session, twice ? NULL : take, o);
   surg_status st = samples_run(s->c->p, r, i, &in);
   for (size_t k = 0; st == SURG_OK && k < surg_graph_input_count(s->g); k++) {
     surg_array *a = NULL;
     if (surg_inputs_get(in, k, &a) == SURG_OK) take(o, surg_graph_input(s->g, k), a);
     surg_array_free(a);
   }
-  if (st == SURG_OK && !samples_given(s->c->p)) {
+  if (st == SURG_OK && twice) {
     samples_clear(r);
     surg_session_observe(r->session, take, o);
     st = surg_session_run(r->session, in, r->out, r->n_out);
@@ -173,10 +190,11 @@ static surg_status run_one(quant_static_state *s, samples_runs *r, uint64_t i, v
   return st;
 }
 
-/* Runs all samples and lets `visit` take the values that are marked. */
-static bool run_all(quant_static_state *s, samples_runs *r,
+/* Runs all samples and lets `visit` take the values that are marked. `before`: room for the values;
+ * NULL: what `visit` does cannot be undone. */
+static bool run_all(quant_static_state *s, samples_runs *r, quant_value *before,
                     void (*visit)(quant_value *x, const float *f, uint64_t n)) {
-  visitor o = {s, visit};
+  visitor o = {s, visit, before, false};
   for (s->samples = 0;; s->samples++) {
     const surg_status st = run_one(s, r, s->samples, &o);
     if (st == SURG_ENOTFOUND) return true;
@@ -270,10 +288,11 @@ bool quant_calibrate(quant_static_state *s) {
   const surg_engine_options how = {.size = sizeof how};
   samples_runs r;
   const surg_status st = samples_open(s->c->p, s->c->m, &how, &r);
-  bool ok = st == SURG_OK && run_all(s, &r, meet);
+  quant_value *before = surg_pass_alloc(s->c->p, (s->n_values + 1) * sizeof *before);
+  bool ok = st == SURG_OK && before && run_all(s, &r, before, meet);
   if (st == SURG_EUNSUPPORTED || st == SURG_EINVALID)
     surg_pass_fail(s->c->p, NULL, "the evaluator cannot run the model");
-  if (ok && s->method != QUANT_MINMAX) ok = make_bins(s) && run_all(s, &r, count);
+  if (ok && s->method != QUANT_MINMAX) ok = make_bins(s) && run_all(s, &r, NULL, count);
   samples_close(&r);
   if (surg_model_infer_calls(s->c->m)) return false; /* a run infers without calls */
   for (size_t i = 0; i < s->n_values && ok; i++) {

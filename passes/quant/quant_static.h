@@ -67,6 +67,7 @@ typedef struct quant_static_state {
   bool operands;    /* only the operands of products are quantized */
   bool weights;     /* only weights are: the target quantizes no values */
   bool drawn;       /* on drawn inputs */
+  bool redrawn;     /* the model rejected drawn inputs, and others were drawn */
   double tolerance; /* below 0: none */
   uint64_t samples;
   bool *skip;            /* by member: it stays because of the tolerance; NULL: none */

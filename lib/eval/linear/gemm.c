@@ -61,8 +61,9 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
   }
   size_t rows = (size_t)padded(least(m, BLOCK), kernel->height);
   size_t columns = (size_t)padded(least(n, BLOCK), kernel->width), depth = (size_t)least(d, BLOCK);
-  *r = (surg__gemm_room){.kernel = kernel, .k = k};
-  r->sums = surg__k_scratch(k, rows * BLOCK, sizeof *r->sums);
+  const uint64_t panel = rows ? least(least(n / BLOCK + 1, SURG__GEMM_PANEL), BLOCK / rows) : 1;
+  *r = (surg__gemm_room){.kernel = kernel, .rows = rows, .panel = panel, .k = k};
+  r->sums = surg__k_scratch(k, (size_t)r->panel * rows * BLOCK, sizeof *r->sums);
   if (!r->sums) return SURG__K_NOMEM;
   r->a = surg__k_scratch(k, rows * depth, sizeof *r->a);
   r->b = surg__k_scratch(k, columns * depth, sizeof *r->b);
@@ -78,42 +79,78 @@ typedef struct side {
   double *to;
 } side;
 
-/* Packs lines [first, first + lines) at depths [depth, depth + n) into panels. False: their
- * elements cannot be read. */
-static bool pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t depth, uint64_t n) {
+/* Makes lines [first, first + lines) at depths [depth, depth + n) available. False: they cannot be
+ * read. */
+static bool stage_block(const side *s, uint64_t first, uint64_t lines, uint64_t depth, uint64_t n) {
+  return !s->stage || s->stage(s->user, first, lines, depth, n);
+}
+
+/* Packs lines that are available into panels. */
+static void pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t depth, uint64_t n) {
   const uint64_t width = s->width;
-  if (s->stage && !s->stage(s->user, first, lines, depth, n)) return false;
   for (uint64_t i = 0; i < lines; i += width) {
     surg__panel p = {depth, n, first + i, least(width, lines - i), width, s->to + i * n};
     s->pack(s->user, &p);
   }
-  return true;
 }
 
-/* Adds a product of packed panels to the block of `rows` x `columns` sums. */
-static void multiply_block(const surg__gemm_room *r, uint64_t rows, uint64_t columns,
+/* Adds a product of packed panels to a block of `rows` x `columns` sums. */
+static void multiply_block(const surg__gemm_room *r, double *sums, uint64_t rows, uint64_t columns,
                            uint64_t depth) {
   const surg__gemm_kernel *kernel = r->kernel;
   for (uint64_t j = 0; j < columns; j += kernel->width) {
     for (uint64_t i = 0; i < rows; i += kernel->height) {
       const unsigned n = (unsigned)least(kernel->height, rows - i);
-      kernel->tile(depth, r->a + i * depth, r->b + j * depth, r->sums + i * BLOCK + j, n);
+      kernel->tile(depth, r->a + i * depth, r->b + j * depth, sums + i * BLOCK + j, n);
     }
   }
 }
 
 /* Passes the sums of a block to g->store. If the operands were exchanged, the block is
  * transposed. */
-static void store_block(const surg__gemm *g, const surg__gemm_room *r, bool exchanged, uint64_t i,
+static void store_block(const surg__gemm *g, const double *block, bool exchanged, uint64_t i,
                         uint64_t rows, uint64_t j, uint64_t columns) {
   for (uint64_t x = 0; x < rows; ++x) {
-    const double *sums = r->sums + x * BLOCK;
+    const double *sums = block + x * BLOCK;
     if (!exchanged) g->store(g->to, i + x, j, columns, sums);
     for (uint64_t y = 0; exchanged && y < columns; ++y) g->store(g->to, j + y, i + x, 1, sums + y);
   }
 }
 
 #define ASK_DEPTH (8 * BLOCK) /* depth between two questions whether to stop */
+
+/* Both operands of a product, as they are computed. */
+typedef struct operands {
+  side left, right;
+  bool exchanged;
+} operands;
+
+/* Computes rows [i, i + rows) of columns [j, j + columns), which are blocks of sums beside each
+ * other. False: the run ends. */
+static bool run_panel(const surg__gemm *g, const surg__gemm_room *r, const operands *o, uint64_t i,
+                      uint64_t rows, uint64_t j, uint64_t columns) {
+  const size_t size = (size_t)r->rows * BLOCK;
+  memset(r->sums, 0, (size_t)((columns + BLOCK - 1) / BLOCK) * size * sizeof *r->sums);
+  for (uint64_t k = 0; k < g->d; k += BLOCK) {
+    if (k % ASK_DEPTH == 0 && surg__k_stopped(r->k)) return false;
+    const uint64_t depth = least(BLOCK, g->d - k);
+    /* If the depth fits one block, the panels of the left operand are reused for all j. */
+    if (j == 0 || g->d > BLOCK) {
+      if (!stage_block(&o->left, i, rows, k, depth)) return false;
+      pack_block(&o->left, i, rows, k, depth);
+    }
+    if (!stage_block(&o->right, j, columns, k, depth)) return false;
+    for (uint64_t x = 0; x < columns; x += BLOCK) {
+      const uint64_t width = least(BLOCK, columns - x);
+      pack_block(&o->right, j + x, width, k, depth);
+      multiply_block(r, r->sums + x / BLOCK * size, rows, width, depth);
+    }
+  }
+  for (uint64_t x = 0; x < columns; x += BLOCK)
+    store_block(g, r->sums + x / BLOCK * size, o->exchanged, i, rows, j + x,
+                least(BLOCK, columns - x));
+  return true;
+}
 
 void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
   surg__gemm own = *given, *g = &own;
@@ -128,25 +165,15 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
     own.pack_b = given->pack_a;
     own.stage_a = given->stage_b;
     own.stage_b = given->stage_a;
+    own.wide_b = false;
   }
-  const side left = {g->pack_a, g->stage_a, g->a, r->kernel->height, r->a};
-  const side right = {g->pack_b, g->stage_b, g->b, r->kernel->width, r->b};
-  for (uint64_t i = 0; i < g->m; i += BLOCK) {
-    uint64_t rows = least(BLOCK, g->m - i);
-    for (uint64_t j = 0; j < g->n; j += BLOCK) {
-      uint64_t columns = least(BLOCK, g->n - j);
-      for (uint64_t x = 0; x < rows; ++x) memset(r->sums + x * BLOCK, 0, BLOCK * sizeof *r->sums);
-      for (uint64_t k = 0; k < g->d; k += BLOCK) {
-        if (k % ASK_DEPTH == 0 && surg__k_stopped(r->k)) return;
-        uint64_t depth = least(BLOCK, g->d - k);
-        /* If the depth fits one block, the panels of the left operand are reused for all j. */
-        if ((j == 0 || g->d > BLOCK) && !pack_block(&left, i, rows, k, depth)) return;
-        if (!pack_block(&right, j, columns, k, depth)) return;
-        multiply_block(r, rows, columns, depth);
-      }
-      store_block(g, r, exchanged, i, rows, j, columns);
-    }
-  }
+  const operands o = {{g->pack_a, g->stage_a, g->a, r->kernel->height, r->a},
+                      {g->pack_b, g->stage_b, g->b, r->kernel->width, r->b},
+                      exchanged};
+  const uint64_t panel = g->wide_b ? r->panel * BLOCK : BLOCK;
+  for (uint64_t i = 0; i < g->m; i += BLOCK)
+    for (uint64_t j = 0; j < g->n; j += panel)
+      if (!run_panel(g, r, &o, i, least(BLOCK, g->m - i), j, least(panel, g->n - j))) return;
 }
 
 /* --- elements --- */
@@ -189,43 +216,74 @@ static void pack_along(const surg__gemm_matrix *m, const surg__panel *p) {
 
 /* --- streams --- */
 
-/* The block of a stream that is in memory. */
+#define WINDOW ((uint64_t)BLOCK * BLOCK * SURG__GEMM_PANEL) /* elements */
+
+/* The part of a stream that is in memory: lines [first, first + lines) at depths [depth, depth +
+ * n). */
 struct surg__gemm_window {
   surg_kctx *k;
   const surg__array *a;
-  void *elements;          /* BLOCK * BLOCK of them */
+  bool across;                     /* a run of adjacent elements is a depth of many lines */
+  uint64_t first, lines, depth, n; /* no lines: nothing is in memory */
+  uint64_t at;                     /* of the matrix, as it was read */
+  uint64_t most;                   /* elements */
+  void *elements;
   surg__gemm_matrix block; /* as the matrix, with these elements */
 };
 
-/* Reads the block in runs of adjacent elements. */
+static bool in_window(const struct surg__gemm_window *w, const surg__gemm_matrix *m, uint64_t first,
+                      uint64_t lines, uint64_t depth, uint64_t n) {
+  return w->at == m->at && first >= w->first && first + lines <= w->first + w->lines &&
+         depth >= w->depth && depth + n <= w->depth + w->n;
+}
+
+/* Reads a part in runs of adjacent elements, all at once if the runs are. */
+static surg_status read_window(struct surg__gemm_window *w, const surg__gemm_matrix *m) {
+  uint64_t runs = w->across ? w->n : w->lines, length = w->across ? w->lines : w->n;
+  const uint64_t step = w->across ? m->depth : m->line, start = w->across ? w->depth : w->first;
+  const uint64_t from = m->at + start * step + (w->across ? w->first : w->depth);
+  const size_t size = surg__dtype_unpacked(m->dtype);
+  surg_status s = SURG_OK;
+  if (length == step) length *= runs, runs = 1;
+  for (uint64_t i = 0; i < runs && s == SURG_OK; ++i)
+    s = surg__stream_read(w->a, from + i * step, length,
+                          (char *)w->elements + (size_t)(i * length) * size);
+  return s;
+}
+
 static bool stage_matrix(const void *user, uint64_t first, uint64_t lines, uint64_t depth,
                          uint64_t n) {
   const surg__gemm_matrix *m = user;
   struct surg__gemm_window *w = m->window;
-  const bool across = m->line == 1 && m->depth != 1;
-  const uint64_t runs = across ? n : lines, length = across ? lines : n;
-  const uint64_t step = across ? m->depth : m->line, start = across ? depth : first;
-  const size_t size = surg__dtype_unpacked(m->dtype);
-  for (uint64_t i = 0; i < runs; ++i) {
-    const uint64_t at = m->at + (start + i) * step + (across ? first : depth);
-    const surg_status s =
-        surg__stream_read(w->a, at, length, (char *)w->elements + (size_t)(i * length) * size);
-    surg__k_unread(w->k, s);
-    if (s != SURG_OK) return false;
+  if (in_window(w, m, first, lines, depth, n)) return true;
+  /* The next blocks of the same lines follow, and are adjacent. */
+  if (!w->across && m->depth == 1 && m->line > depth + n)
+    n = least(w->most / lines, m->line - depth);
+  w->first = first;
+  w->lines = lines;
+  w->depth = depth;
+  w->n = n;
+  w->at = m->at;
+  const surg_status s = read_window(w, m);
+  surg__k_unread(w->k, s);
+  if (s != SURG_OK) {
+    w->lines = 0;
+    return false;
   }
   w->block = *m;
   w->block.window = NULL;
   w->block.data = w->elements;
-  w->block.line = across ? 1 : length;
-  w->block.depth = across ? length : 1;
+  w->block.line = w->across ? 1 : n;
+  w->block.depth = w->across ? lines : 1;
   /* Modulo 2^64: element (first, depth) is the first. */
   w->block.at = 0 - first * w->block.line - depth * w->block.depth;
   return true;
 }
 
 surg__kstatus surg__gemm_window(surg_kctx *k, const surg__array *a, surg__gemm_matrix *m,
-                                surg__gemm_stage *stage) {
+                                surg__gemm_stage *stage, bool *wide) {
   *stage = NULL;
+  *wide = false;
   m->window = NULL;
   if (!a->stream) return SURG__K_OK;
   struct surg__gemm_window *w = surg__k_scratch(k, 1, sizeof *w);
@@ -238,9 +296,12 @@ surg__kstatus surg__gemm_window(surg_kctx *k, const surg__array *a, surg__gemm_m
       m->depth = m->depth == 1 ? (uint64_t)a->dims[0] : 1;
     }
   }
-  w->elements = surg__k_scratch(k, BLOCK * BLOCK, surg__dtype_unpacked(a->dtype));
+  w->across = m->line == 1 && m->depth != 1;
+  w->most = least(WINDOW, a->count);
+  w->elements = surg__k_scratch(k, (size_t)w->most, surg__dtype_unpacked(a->dtype));
   m->window = w;
   *stage = stage_matrix;
+  *wide = w->across;
   return w->elements ? SURG__K_OK : SURG__K_NOMEM;
 }
 

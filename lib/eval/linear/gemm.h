@@ -13,6 +13,9 @@
 
 /* Rows, columns and depth of a block. Three blocks of doubles are in use at a time. */
 #define SURG__GEMM_BLOCK 192
+/* Blocks of columns whose sums are computed together if the right matrix is read from a file row by
+ * row: the longer the runs, the fewer reads. */
+#define SURG__GEMM_PANEL 21
 
 /* A panel to pack. A line is a row of the left or a column of the right matrix. The pack
  * function writes the elements at depths [depth, depth + n) of lines [first, first + lines) to
@@ -35,6 +38,7 @@ typedef struct surg__gemm {
   surg__gemm_pack pack_a, pack_b;
   const void *a, *b;
   surg__gemm_stage stage_a, stage_b; /* NULL: all elements are available */
+  bool wide_b; /* stage_b reads a depth of many columns at once */
   surg__gemm_store store;
   void *to;
 } surg__gemm;
@@ -52,7 +56,9 @@ surg__gemm_kind surg__gemm_kind_of(int dtype_a, int dtype_b);
 typedef struct surg__gemm_room {
   const struct surg__gemm_kernel *kernel;
   double *a, *b, *sums;
-  surg_kctx *k; /* asked whether to stop */
+  uint64_t rows;   /* of a block of sums */
+  uint64_t panel;  /* blocks of sums */
+  surg_kctx *k;    /* asked whether to stop */
 } surg__gemm_room;
 
 /* Charges `count` products of m * n * d operations to the budget, and allocates buffers for
@@ -71,9 +77,10 @@ typedef struct surg__gemm_matrix {
   uint64_t zero_step;
   struct surg__gemm_window *window; /* of a stream: `data` is not used; NULL: none */
 } surg__gemm_matrix;
-/* Makes `m` read the elements of `a` block by block, if they are a stream. *stage is set. */
+/* Makes `m` read the elements of `a` block by block, if they are a stream. *stage and *wide are
+ * set. */
 surg__kstatus surg__gemm_window(surg_kctx *k, const surg__array *a, surg__gemm_matrix *m,
-                                surg__gemm_stage *stage);
+                                surg__gemm_stage *stage, bool *wide);
 void surg__gemm_pack_matrix(const void *user, const surg__panel *p); /* user: a surg__gemm_matrix */
 
 /* --- the inner loops --- */

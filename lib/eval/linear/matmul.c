@@ -163,8 +163,9 @@ static surg__kstatus multiply_all(surg_kctx *k, const product *p, const sides *s
   surg__gemm g = {.m = p->m, .n = p->n, .d = p->d, .pack_a = surg__gemm_pack_matrix,
                   .pack_b = surg__gemm_pack_matrix, .a = &a, .b = &b, .store = store, .to = &t};
   surg__gemm_room room;
-  SURG__K_TRY(surg__gemm_window(k, p->a, &a, &g.stage_a));
-  SURG__K_TRY(surg__gemm_window(k, p->b, &b, &g.stage_b));
+  bool wide_a;
+  SURG__K_TRY(surg__gemm_window(k, p->a, &a, &g.stage_a, &wide_a));
+  SURG__K_TRY(surg__gemm_window(k, p->b, &b, &g.stage_b, &g.wide_b));
   uint64_t batches = o->count / (p->m * p->n);
   SURG__K_TRY(surg__gemm_init(k, &room, p->m, p->n, p->d, batches,
                               surg__gemm_kind_of(p->a->dtype, p->b->dtype)));
@@ -350,8 +351,9 @@ static surg__kstatus gemm_real(surg_kctx *k, gemm *g) {
                         .pack_b = surg__gemm_pack_matrix, .a = &a, .b = &b, .store = store_gemm,
                         .to = g};
   surg__gemm_room room;
-  SURG__K_TRY(surg__gemm_window(k, &k->in[0], &a, &whole_product.stage_a));
-  SURG__K_TRY(surg__gemm_window(k, &k->in[1], &b, &whole_product.stage_b));
+  bool wide_a;
+  SURG__K_TRY(surg__gemm_window(k, &k->in[0], &a, &whole_product.stage_a, &wide_a));
+  SURG__K_TRY(surg__gemm_window(k, &k->in[1], &b, &whole_product.stage_b, &whole_product.wide_b));
   SURG__K_TRY(surg__gemm_init(k, &room, g->m, g->n, g->d, 1, surg__gemm_kind_of(a.dtype, b.dtype)));
   surg__gemm_run(&whole_product, &room);
   return SURG__K_OK;

@@ -17,6 +17,10 @@ typedef struct scaling {
   bool single, blocked;
 } scaling;
 
+static uint64_t least(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
 static uint64_t scale_of(const scaling *s, uint64_t i) {
   if (s->single) return 0;
   uint64_t group = i / s->inner % s->length / s->block;
@@ -234,6 +238,32 @@ static bool dequantize_run(const surg__array *in, const surg__array *out, uint64
   return true;
 }
 
+/* Dequantizes n elements of `x` that follow element `at`, if they and their scales are adjacent, as
+ * in by_runs: of a weight with one scale, or with one for each column. */
+static bool dequantize_row(const scaling *s, uint64_t at, const void *x, uint64_t n, int to,
+                           void *o) {
+  surg__numbers v, z;
+  if (!is_narrow_int(s->x->dtype) || s->scale->dtype != SURG_FLOAT || to != SURG_FLOAT)
+    return false;
+  if (s->blocked || (!s->single && s->inner != 1)) return false;
+  for (uint64_t done = 0, m; done < n; done += m) {
+    const uint64_t key = scale_of(s, at + done), left = s->single ? n - done : s->length - key;
+    const size_t step = !s->single;
+    m = least(least(left, n - done), SURG__PIECE);
+    const float *scale = (const float *)s->scale->data + key;
+    float *const out = (float *)o + done;
+    memset(&z, 0, sizeof z.real[0]);
+    surg__load_run(s->x->dtype, x, done, 1, m, v.real);
+    if (s->zero) surg__load_run(s->zero->dtype, s->zero->data, key, 1, step ? m : 1, z.real);
+    if (step && !s->zero) memset(z.real, 0, (size_t)m * sizeof *z.real);
+    for (uint64_t i = 0; i < m; ++i)
+      out[i] = (float)(v.real[i] - z.real[i * step]) * scale[i * step];
+  }
+  return true;
+}
+
+#define ROOM ((size_t)32 << 10) /* bytes that are read at once */
+
 /* A stream of dequantized elements of a stream. */
 static surg_status read_dequantized(const surg__stream *t, uint64_t at, uint64_t n, void *out) {
   const uint64_t *const own = t->numbers;
@@ -246,15 +276,19 @@ static surg_status read_dequantized(const surg__stream *t, uint64_t at, uint64_t
                      .block = own[3],
                      .single = own[4] & 1,
                      .blocked = own[4] & 2};
-  surg__numbers x; /* of any type */
-  surg_status status = SURG_OK;
-  for (uint64_t done = 0, m; done < n && status == SURG_OK; done += m) {
-    m = n - done < SURG__PIECE ? n - done : SURG__PIECE;
-    status = surg__stream_read(s.x, at + done, m, &x);
-    for (uint64_t i = 0; i < m && status == SURG_OK; ++i)
-      dequantize_one(&s, at + done + i, &x, i, (int)own[5], out, done + i);
+  const size_t size = surg__dtype_unpacked(s.x->dtype);
+  const size_t to_size = surg__dtype_unpacked((int)own[5]);
+  uint64_t x[ROOM / sizeof(uint64_t)]; /* of any type */
+  for (uint64_t done = 0, m; done < n; done += m) {
+    m = least(n - done, ROOM / size);
+    const surg_status status = surg__stream_read(s.x, at + done, m, x);
+    if (status != SURG_OK) return status;
+    if (dequantize_row(&s, at + done, x, m, (int)own[5], (char *)out + (size_t)done * to_size))
+      continue;
+    for (uint64_t i = 0; i < m; ++i)
+      dequantize_one(&s, at + done + i, x, i, (int)own[5], out, done + i);
   }
-  return status;
+  return SURG_OK;
 }
 
 static surg__kstatus dequantize_stream(surg_kctx *k, const scaling *s, int to) {
