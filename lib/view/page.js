@@ -7,6 +7,7 @@ const NODE = 0, INPUT = 1, OUTPUT = 2, OUTER = 3, GROUP = 4;
 const INNER = 3;
 const NAME_HEIGHT = 30; // of the name of a model above its pane
 const READABLE = 0.8; // the smallest scale of a picture that was opened
+const TOP_MOST = 500; // boxes of the first sight that are counted
 const SVG = 'http://www.w3.org/2000/svg';
 const data = JSON.parse(document.getElementById('data').textContent);
 const side = document.getElementById('side');
@@ -84,6 +85,7 @@ class Pane {
   }
 
   open(scene, keep) {
+    active = this;
     this.scene = scene;
     this.chosen = this.value = -1;
     this.clear();
@@ -106,13 +108,23 @@ class Pane {
     this.scale = whole ? Math.min(1, w / s.w, h / s.h) : Math.min(1, Math.max(READABLE, Math.min(w / s.w, h / s.h)));
     this.x = s.w * this.scale <= w ? (w - s.w * this.scale) / 2 : this.topBox(w);
     this.y = top + (s.h * this.scale <= h ? (h - s.h * this.scale) / 2 : 0);
+    const other = follow(this);
+    if (other && !whole && other.y < top) this.y += top - other.y; // its first row would be out of sight
     this.update();
   }
 
-  // Where a scene is wider than the pane, its first box is in the middle.
+  // Where a scene is wider than the pane, that box of its top is in the middle which has the most
+  // others around it.
   topBox(w) {
-    const first = this.view.b.reduce((a, b) => b[3] < a[3] ? b : a);
-    return w / 2 - (first[2] + first[4] / 2) * this.scale;
+    const high = this.root.clientHeight / this.scale, half = w / 2 / this.scale;
+    const first = this.view.b.filter(b => b[3] < high).slice(0, TOP_MOST);
+    const middle = b => b[2] + b[4] / 2;
+    let best = 0, most = -1;
+    for (const b of first) {
+      const n = first.reduce((sum, o) => sum + (Math.abs(middle(o) - middle(b)) < half ? 1 : 0), 0);
+      if (n > most) { most = n; best = middle(b); }
+    }
+    return w / 2 - best * this.scale;
   }
 
   zoom(factor, x = this.root.clientWidth / 2, y = this.root.clientHeight / 2) {
@@ -164,17 +176,17 @@ class Pane {
     follow(this);
   }
 
-  drawLink(l) {
+  drawLink(l, parent = this.lower) {
     const chosen = this.chosen >= 0 ? l.from === this.chosen || l.to === this.chosen : l.value >= 0 && l.value === this.value;
-    return draw(this.lower, 'path', { class: 'link' + (chosen ? ' chosen' : ''), d: l.path,
+    return draw(parent, 'path', { class: 'link' + (chosen ? ' chosen' : ''), d: l.path,
       'marker-end': 'url(#tip)' });
   }
 
-  drawBox(b, i) {
+  drawBox(b, i, parent = this.upper) {
     const [kind, ref, x, y, w, h, family, mark, lines, labels, change] = b;
     const box = kind === NODE || kind === GROUP, bar = lines.length > 1 ? 23 : h;
     const chosen = i === this.chosen || (this.value >= 0 && !box && ref === this.value);
-    const g = draw(this.upper, 'g', { class: `box k${kind} f${family}${mark >= 0 ? ' m' + mark : ''}` +
+    const g = draw(parent, 'g', { class: `box k${kind} f${family}${mark >= 0 ? ' m' + mark : ''}` +
       `${change & 3 ? ' d' + (change & 1 || 2) : ''}${chosen ? ' chosen' : ''}`, transform: `translate(${x} ${y})`, 'data-box': i });
     if (kind === GROUP) draw(g, 'rect', { class: 'body', x: 4, y: 4, width: w, height: h, rx: 4 });
     draw(g, 'rect', { class: 'body', width: w, height: h, rx: box ? 4 : 12 });
@@ -428,12 +440,15 @@ function valueDetails(pane, v) {
 
 function marks(pane, list, title) {
   if (!list.length) return;
-  const div = make('div', { class: 'list' });
-  for (const [node, severity, code, text, pass, where] of list) {
+  const div = make('div', { class: 'list' }), times = new Map();
+  for (const m of list) times.set(String(m), (times.get(String(m)) || 0) + 1);
+  for (const m of list) {
+    const [node, severity, code, text, pass, where] = m, n = times.get(String(m));
+    if (!times.delete(String(m))) continue; // the same again
     const kind = ['unknown', 'warning', 'error'][severity];
     const row = make('div', {}, make('span', { class: severity === 2 ? 'bad' : 'unsure' }, kind + ' ' + code + ' '));
     row.append(node >= 0 ? make('button', { class: 'plain mono', onclick: () => pane.goTo(node) }, where)
-      : make('span', {}, where), ': ' + text + (pass ? ' (pass ' + pass + ')' : ''));
+      : make('span', {}, where), ': ' + text + (pass ? ' (pass ' + pass + ')' : '') + (n > 1 ? `, ${n} times` : ''));
     div.append(row);
   }
   section(title, div);
@@ -448,7 +463,7 @@ function summary(pane) {
   differences();
   section('this graph', table([['place', s.g], ['nodes', String(s.n)]]));
   const used = new Set(s.b.filter(b => b[0] === NODE).map(b => b[6]));
-  const legend = make('div');
+  const legend = make('div', { class: 'legend' });
   m.families.forEach((name, i) => {
     if (used.has(i)) legend.append(make('div', {}, make('span', { class: 'swatch', style: `background: var(--f${i})` }), name));
   });
@@ -521,9 +536,9 @@ function paired(pane, i) {
 
 // With two models, the other pane moves so that a pair near the middle is at the same place.
 function follow(pane) {
-  if (following || panes.length < 2 || pane !== active) return;
+  if (following || panes.length < 2 || pane !== active) return null;
   const other = panes[1 - panes.indexOf(pane)];
-  if (other.scene === undefined) return;
+  if (other.scene === undefined) return null;
   const x = pane.root.clientWidth / 2, y = pane.root.clientHeight / 2;
   let best = null, least = Infinity;
   pane.view.b.forEach((b, i) => {
@@ -531,13 +546,65 @@ function follow(pane) {
     const far = Math.hypot(at[0] - x, at[1] - y) - (i === pane.chosen ? 1e6 : 0), k = far < least ? paired(pane, i) : -1;
     if (k >= 0) { least = far; best = { at, box: other.view.b[k] }; }
   });
-  if (!best) return;
+  if (!best) return null;
   following = true;
   other.scale = pane.scale;
   other.x = best.at[0] - (best.box[2] + best.box[4] / 2) * pane.scale;
   other.y = best.at[1] - best.box[3] * pane.scale;
   other.show();
   following = false;
+  return other;
+}
+
+// ---- print: pages of the whole graph, cut between boxes -------------------------------------------
+
+// Pixels of a page, the smallest scale, and pages from which on the scale is smaller.
+const PAPER = { width: 680, height: 900, least: 0.4, most: 40 };
+
+// Cuts the range up to `end` into parts of at most `most`, where possible outside of the intervals.
+function cuts(intervals, end, most) {
+  const sorted = intervals.slice().sort((a, b) => a[0] - b[0]), list = [0];
+  while (end - list[list.length - 1] > most) {
+    const from = list[list.length - 1];
+    let best = from + most, last = -1, reach = 0;
+    for (const [low, high] of sorted) {
+      if (low > reach && reach > from && reach <= from + most) last = (reach + Math.min(low, from + most)) / 2;
+      reach = Math.max(reach, high);
+    }
+    if (last > from) best = last;
+    list.push(best);
+  }
+  return list.concat([end]);
+}
+
+function printPane(pane, out) {
+  const s = pane.view, few = Math.sqrt(PAPER.most * PAPER.width * PAPER.height / (s.w * s.h));
+  const scale = Math.max(Math.min(PAPER.least, few), Math.min(1, PAPER.width / s.w));
+  const labels = b => b[9].reduce((w, l) => Math.max(w, l[0] + 4 + 6 * l[1].length), 0);
+  const right = b => b[2] + Math.max(b[4], labels(b)) + 4, bottom = b => b[3] + b[5] + 18;
+  const rows = cuts(s.b.map(b => [b[3] - 4, bottom(b)]), s.h, PAPER.height / scale);
+  const width = s.b.reduce((w, b) => Math.max(w, right(b)), s.w);
+  rows.slice(1).forEach((y1, r) => {
+    const y0 = rows[r], here = s.b.map((b, i) => [b, i]).filter(([b]) => b[3] < y1 && bottom(b) > y0);
+    const columns = cuts(here.map(([b]) => [b[2] - 4, right(b)]), width, PAPER.width / scale);
+    columns.slice(1).forEach((x1, c) => {
+      const x0 = columns[c], boxes = here.filter(([b]) => b[2] < x1 && right(b) > x0);
+      const links = s.links.filter(l => l.path && l.left < x1 && l.right > x0 && l.top < y1 && l.bottom > y0);
+      if (!boxes.length && !links.length) return;
+      const page = make('figure', {}, make('figcaption', {}, `${pane.model.name}: ${s.t || 'graph'}, ${r + 1}/${rows.length - 1}` +
+        (columns.length > 2 ? `, part ${c + 1} of ${columns.length - 1}` : '')));
+      const svg = draw(page, 'svg', { viewBox: `${x0} ${y0} ${x1 - x0} ${y1 - y0}`, width: (x1 - x0) * scale, height: (y1 - y0) * scale });
+      links.forEach(l => pane.drawLink(l, svg));
+      boxes.forEach(([b, i]) => pane.drawBox(b, i, svg));
+      out.append(page);
+    });
+  });
+}
+
+function printAll(on) {
+  const out = document.getElementById('print');
+  out.replaceChildren();
+  if (on) panes.forEach(p => printPane(p, out));
 }
 
 function nextFinding() {
@@ -586,7 +653,7 @@ function start() {
   const words = location.hash.slice(1).split('&');
   const dark = words.includes('dark') || (!words.includes('light') && matchMedia('(prefers-color-scheme: dark)').matches);
   document.documentElement.classList.toggle('dark', dark);
-    data.models.forEach(m => {
+  data.models.forEach(m => {
     prepare(m);
     panes.push(new Pane(m, document.getElementById('panes')));
   });
@@ -605,6 +672,8 @@ function start() {
   document.getElementById('theme').addEventListener('click', keys.t);
   document.getElementById('search').addEventListener('input', e => search(e.target.value.trim()));
   addEventListener('resize', () => panes.forEach(p => p.update()));
+  addEventListener('beforeprint', () => printAll(true));
+  addEventListener('afterprint', () => printAll(false));
 }
 
 start();

@@ -31,6 +31,14 @@ g (int64 n, float[2,8] x, bool c) => (float[2,8] y, float[K,2,8] all) <float[8] 
 <domain: "local", opset_import: ["" : 17]>
 twice (X) => (Y) { Y = Add (X, X) }
 '''
+
+
+def long_graph(n):
+    """A chain: most of it is out of sight, and all of it is printed."""
+    lines = ['v%d = Relu (v%d)' % (i + 1, i) for i in range(n)]
+    return '<ir_version: 8, opset_import: ["" : 17]>\ng (float[2] v0) => (float[2] v%d) {\n%s\n}\n' % (n, '\n'.join(lines))
+
+
 # Waits until boxes are drawn and stay as many, and puts what it measured into an element of its own.
 MEASURE = '''
 let drawn = 0, asked = 0;
@@ -48,7 +56,11 @@ const waiting = setInterval(() => {
   for (const n of document.querySelectorAll('.pane .name'))
     boxes.forEach(a => { if (a.pane === n.closest('.pane') && !apart(a.r, n.getBoundingClientRect())) faults.push('the name of the model covers a box'); });
   boxes.forEach((a, i) => boxes.slice(i + 1).forEach(b => { if (a.pane === b.pane && !apart(a.r, b.r)) faults.push('boxes overlap'); }));
-  const found = { boxes: boxes.length, links: document.querySelectorAll('.link').length, faults,
+  dispatchEvent(new Event('beforeprint'));
+  const printed = [...document.querySelectorAll('#print .box')].map(g => g.dataset.box);
+  const pages = document.querySelectorAll('#print figure').length;
+  dispatchEvent(new Event('afterprint'));
+  const found = { printed: new Set(printed).size, twice: printed.length - new Set(printed).size, pages, boxes: boxes.length, links: document.querySelectorAll('.link').length, faults,
     marked: document.querySelectorAll('.box.d1').length, chosen: document.querySelectorAll('.box.chosen').length, side: document.getElementById('side').textContent,
     path: document.getElementById('path').textContent, dark: document.documentElement.classList.contains('dark') };
   const e = document.createElement('pre');
@@ -97,6 +109,7 @@ def main():
         m = measure(browser, cnn, folder, size='1300,1600')
         assert (m['boxes'], m['chosen'], m['dark']) == (14, 0, False), m
         assert 'tiny_cnn.onnxtxt' in m['path'] and 'search' in m['side'], m
+        assert (m['printed'], m['twice']) == (14, 0), m
         m = measure(browser, cnn, folder, 'dark&n0')
         assert m['dark'] and m['chosen'] == 1, m
         assert 'inputs' in m['side'] and 'min' in m['side'], m['side']
@@ -114,7 +127,10 @@ def main():
         measure(browser, page, folder, size='900,600')
         m = measure(browser, page, folder, size='1500,1600')
         assert m['boxes'] == 14 + 12 and 'removed' in m['side'] and m['marked'] == 2, m
-    print('5 pages drawn')
+        (folder / 'long.onnxtxt').write_text(long_graph(300), encoding='utf-8')
+        m = measure(browser, page_of(tool, folder / 'long.onnxtxt', folder), folder)
+        assert m['boxes'] < 100 and m['printed'] == 302 and m['pages'] > 10, m
+    print('6 pages drawn')
     return 0
 
 
