@@ -174,6 +174,18 @@ static int clarity(const surg_dim *d) {
   return d->value >= 0 ? 3 : d->param ? 2 : d->expr ? 1 : 0;
 }
 
+/* The number of new rows where all operators write into buffers by themselves. */
+static void read_placed(sc *x) {
+  x->added = (surg_dim){.value = -1};
+  for (size_t i = 0; i < x->n_caches; i++) {
+    const surg_type *t = surg_value_type(x->caches[i].added);
+    const size_t axis = x->caches[i].added_axis;
+    if (!t || surg_type_rank(t) <= axis) continue;
+    const surg_dim *d = surg_type_dim(t, axis);
+    if (clarity(d) > clarity(&x->added)) x->added = *d;
+  }
+}
+
 /* The numbers of new rows and of all rows: those of the cache where they are known best. Shapes are
  * not known well enough to prove that all caches grow alike; if one does not, a product or a mask
  * of the result fails when it runs. */
@@ -198,6 +210,7 @@ static bool read_sizes(sc *x) {
     x->added = *a;
     x->total = *t;
   }
+  if (best < 0) read_placed(x);
   return true;
 }
 

@@ -299,14 +299,18 @@ static void remove_parts(const splitting *j) {
 
 /* --- the report --- */
 
+#define NAMES_SHOWN 8u /* of longer lists the first few are shown */
+
 static void put_names(const char *what, const surg_graph *g, bool outputs) {
   const size_t n = outputs ? surg_graph_output_count(g) : surg_graph_input_count(g);
+  const size_t shown = n > NAMES_SHOWN ? NAMES_SHOWN / 2 : n;
   printf("; %s ", what);
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < shown; i++) {
     if (i) printf(", ");
     cli_put(stdout, surg_value_name(outputs ? surg_graph_output(g, i) : surg_graph_input(g, i)));
   }
   if (!n) printf("none");
+  if (shown < n) printf(" and %zu more", n - shown);
 }
 
 static void put_part(const splitting *j, size_t k) {
