@@ -51,22 +51,42 @@ const engines = {
 
   // OpenCV's DNN module. Up to 4.x it is a thenable that resolves to itself, so that a promise of it
   // would never end; 5.x is a promise of it.
+  // Models that fail leave memory behind. A module that ran out of it, or aborted, answers nothing
+  // more: `run` starts another one then, and asks once more.
   '@techstark/opencv-js': folder => {
     silence('log', 'info', 'warn', 'error');
-    let cv = require(path.join(folder, '@techstark/opencv-js'));
-    const engine = {
-      get cv() { return cv; },
-      started: new Promise(done => {
+    const name = require.resolve(path.join(folder, '@techstark/opencv-js'));
+    let cv = null;
+    const start = () => {
+      delete require.cache[name];
+      cv = require(name);
+      return new Promise(done => {
         if (cv instanceof Promise) cv.then(made => { cv = made; done(); });
         else if (cv.Mat) done();
         else cv.onRuntimeInitialized = () => done();
-      }),
+      });
+    };
+    const engine = {
+      get cv() { return cv; },
+      started: start(),
       read: bytes => {
         cv.FS_createDataFile('/', 'model.onnx', bytes, true, false, false);
         try {
           return cv.readNetFromONNX('/model.onnx');
         } finally {
           cv.FS_unlink('/model.onnx');
+        }
+      },
+      // A cv::Exception is thrown as a number; all else is the end of the module.
+      run: async (action, again = true) => {
+        await engine.started;
+        try {
+          return action();
+        } catch (error) {
+          if (typeof error === 'number') throw error;
+          engine.started = start();
+          if (!again) throw error;
+          return engine.run(action, false);
         }
       },
       // What the module threw: the address of a cv::Exception, an Error, or anything else. The
@@ -77,10 +97,7 @@ const engines = {
           text = String(cv.exceptionFromPtr(error).msg);
         return one(text.replace(/\s+/g, ' ').replace(/^.* error: /, ''));
       },
-      accept: async file => {
-        await engine.started;
-        engine.read(fs.readFileSync(file)).delete();
-      },
+      accept: file => engine.run(() => engine.read(fs.readFileSync(file)).delete()),
     };
     return engine;
   },

@@ -213,29 +213,60 @@ static bool fits_same(surg__judge *j) {
   return true;
 }
 
-/* Whether ranks or fixed sizes of two shapes differ. */
-static bool other_shape(const surg_type *a, const surg_type *b) {
+#define NO_AXIS SIZE_MAX
+
+/* Whether ranks or fixed sizes of two shapes differ, except along axis `but`. */
+static bool other_shape(const surg_type *a, const surg_type *b, size_t but) {
   if (surg_type_rank(a) != surg_type_rank(b)) return true;
   for (size_t i = 0; i < surg_type_rank(a); i++) {
     const int64_t x = surg_type_dim(a, i)->value, y = surg_type_dim(b, i)->value;
-    if (x >= 0 && y >= 0 && x != y) return true;
+    if (i != but && x >= 0 && y >= 0 && x != y) return true;
   }
   return false;
 }
 
+/* Whether a fixed size of `a` is above that of `b`, or their ranks differ. */
+static bool is_larger(const surg_type *a, const surg_type *b) {
+  if (surg_type_rank(a) != surg_type_rank(b)) return true;
+  for (size_t i = 0; i < surg_type_rank(a); i++) {
+    const int64_t x = surg_type_dim(a, i)->value, y = surg_type_dim(b, i)->value;
+    if (y >= 0 && x > y) return true;
+  }
+  return false;
+}
+
+/* The attribute `axis`, counted from the first axis. */
+static size_t axis_of(const surg_node *n, size_t rank) {
+  const int64_t axis = surg_node_int(n, "axis", 0);
+  return (size_t)(axis < 0 ? axis + (int64_t)rank : axis);
+}
+
+/* The first input of a list whose shape does not fit that of the first output; NULL: none. */
+static const surg_value *misshapen(const surg__judge *j, const surg__tlist *list, size_t but,
+                                   bool may_be_smaller) {
+  const surg_type *y = surg_node_output_count(j->n) ? tensor_of(surg_node_output(j->n, 0)) : NULL;
+  for (size_t i = 0; i < list->n && y; i++) {
+    const surg_value *v = surg__judge_formal(j, list->items[i], false);
+    const surg_type *x = tensor_of(v);
+    if (x && (may_be_smaller ? is_larger(x, y) : other_shape(x, y, but))) return v;
+  }
+  return NULL;
+}
+
 /* Checks inputs that must have the output's shape: some engines size the result after one operand
- * and ignore the other. */
+ * and ignore the other. Likewise those that may differ along `axis`, or be smaller. */
 static bool fits_shaped(surg__judge *j) {
   const surg_type *y = surg_node_output_count(j->n) ? tensor_of(surg_node_output(j->n, 0)) : NULL;
-  for (size_t i = 0; i < j->f->shaped.n && y; i++) {
-    const surg_value *v = surg__judge_formal(j, j->f->shaped.items[i], false);
-    const surg_type *x = tensor_of(v);
-    if (!x || !other_shape(x, y)) continue;
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has another shape than the result",
-                       surg__judge_name(j, v));
-    return false;
-  }
-  return true;
+  const size_t axis = y ? axis_of(j->n, surg_type_rank(y)) : NO_AXIS;
+  const char *why = "%s has another shape than the result";
+  const surg_value *v = misshapen(j, &j->f->shaped, NO_AXIS, false);
+  if (!v && (v = misshapen(j, &j->f->beside_axis, axis, false)))
+    why = "%s has another shape than the result, not only along the axis of the node";
+  if (!v && (v = misshapen(j, &j->f->within, NO_AXIS, true)))
+    why = "%s is larger than the result along an axis";
+  if (!v) return true;
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, why, surg__judge_name(j, v));
+  return false;
 }
 
 /* The dimension of `t` at axis i after it is padded to `rank` axes with leading ones. */

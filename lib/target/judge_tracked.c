@@ -17,10 +17,15 @@ static const surg_type *shape_of(const surg_value *v) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
 }
 
-/* Whether a value computed from constants keeps its rank: the outputs of Cast and Concat do. */
-static bool keeps_rank(const surg_value *v) {
-  const surg_node *n = surg_value_producer(v, NULL);
-  return n && (surg_node_op(n) == SURG_OP_Cast || surg_node_op(n) == SURG_OP_Concat);
+/* Whether the importer knows the rank of a constant: of one that the model has. Cast and Concat
+ * keep that of their first input. */
+static bool keeps_rank(const surg__judge *j, const surg_value *v) {
+  while (v && !surg__judge_elements(j, v)) {
+    const surg_node *n = surg_value_producer(v, NULL);
+    const bool keeps = n && (surg_node_op(n) == SURG_OP_Cast || surg_node_op(n) == SURG_OP_Concat);
+    v = keeps ? surg_node_input(n, 0) : NULL;
+  }
+  return v != NULL;
 }
 
 /* Checks inputs that must not be vectors computed from constants. */
@@ -28,13 +33,26 @@ static bool fits_stored(surg__judge *j) {
   for (size_t i = 0; i < j->f->stored.n; i++) {
     const surg_value *v = surg__judge_formal(j, j->f->stored.items[i], false);
     const surg_type *t = shape_of(v);
-    if (!v || surg__judge_elements(j, v) || keeps_rank(v)) continue;
+    if (!v || keeps_rank(j, v)) continue;
     if (surg__judge_constant(j, v) == SURG__NO) continue;
     if (t && (surg_type_rank(t) != 1 || surg_type_dim(t, 0)->value == 1)) continue;
     surg__judge_object(j, t ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_CONSTANT, v,
                        "%s is a vector computed from constants; it must be a constant of the model",
                        surg__judge_name(j, v));
     if (t) return false;
+  }
+  return true;
+}
+
+/* Checks constants of which the importer must know the rank. */
+static bool fits_ranked(surg__judge *j) {
+  for (size_t i = 0; i < j->f->ranked.n; i++) {
+    const surg_value *v = surg__judge_formal(j, j->f->ranked.items[i], false);
+    if (!v || surg__judge_constant(j, v) != SURG__YES || keeps_rank(j, v)) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v,
+                       "%s is computed from constants; it must be a constant of the model",
+                       surg__judge_name(j, v));
+    return false;
   }
   return true;
 }
@@ -664,7 +682,7 @@ static bool fits_before(surg__judge *j) {
 bool surg__judge_tracked(surg__judge *j) {
   if (!fits_initializers(j) || !fits_nodes(j) || !fits_before(j) || !fits_after(j)) return false;
   if (!fits_unshared(j)) return false;
-  if (!fits_stored(j) || !fits_layers(j) || !fits_agreed(j)) return false;
+  if (!fits_stored(j) || !fits_ranked(j) || !fits_layers(j) || !fits_agreed(j)) return false;
   judge_inner(j);
   judge_settled(j);
   return true;

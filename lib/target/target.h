@@ -104,7 +104,11 @@ typedef struct surg__tfact {
   surg__tlist constants, absent, no_attrs;
   surg__tlist variable, given; /* inputs that must not be constant; inputs that are required */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
+  surg__tlist beside_axis;     /* likewise, except along the axis of the attribute `axis` */
+  surg__tlist within;          /* inputs of which no size may be above that of the first output */
   surg__tlist stored;          /* inputs that must not be vectors computed from constants */
+  surg__tlist ranked;          /* constant inputs whose rank the importer must know: not computed,
+                                * except by Cast and by Concat, from such in the first place */
   surg__tlist nodes;           /* constant inputs that must be the output of a Constant node */
   surg__tlist unshared;        /* inputs whose constants no element-wise node may read, too */
   surg__tlist layers;          /* inputs (*: all) whose constants become layers of their names */

@@ -11,6 +11,7 @@ const { fields, message: encode, readAll } = require('./tensor_pb.cjs');
 const { engines } = require('../../lib/probe/npm.cjs');
 
 const engine = engines['@techstark/opencv-js'](path.join(path.resolve(process.argv[2]), 'node_modules'));
+// The module, which `run` of the engine may replace.
 let cv = null;
 // Types of which no elements are compared: the module has no float16 in JavaScript, and moves 8-bit
 // integers by 128.
@@ -129,35 +130,36 @@ function ends(bytes) {
 
 // --- answers ---
 
-function ask(file, folder) {
-  let net = null;
+function read(file, folder) {
+  cv = engine.cv;
+  const net = engine.read(fs.readFileSync(file));
+  const off = folder ? wrong(net, file, folder) : null;
+  net.delete();
+  return { accepts: true, why: '', right: off === null ? null : !off, wrong: off || '' };
+}
+
+async function ask(file, folder) {
   try {
-    net = engine.read(fs.readFileSync(file));
-    const off = folder ? wrong(net, file, folder) : null;
-    return { accepts: true, why: '', right: off === null ? null : !off, wrong: off || '' };
+    return await engine.run(() => read(file, folder));
   } catch (error) {
     return { accepts: false, why: engine.why(error) };
-  } finally {
-    if (net) net.delete();
   }
 }
 
 async function answer() {
-  await engine.started;
-  cv = engine.cv;
   const files = process.argv.slice(3);
   const out = fs.writeSync.bind(fs, 1);
   let all = true;
   for (const file of files) {
     const folder = file + '.data';
-    const found = ask(file, fs.existsSync(folder) ? folder : null);
+    const found = await ask(file, fs.existsSync(folder) ? folder : null);
     all = all && found.accepts;
     out(file + '\t' + (!found.accepts ? found.why : found.wrong ? 'differs: ' + found.wrong : 'ok') + '\n');
   }
   if (files.length) process.exit(all ? 0 : 1);
   for await (const line of readline.createInterface({ input: process.stdin })) {
     const [file, folder] = line.split('\t');
-    out(JSON.stringify(ask(file, folder)) + '\n');
+    out(JSON.stringify(await ask(file, folder)) + '\n');
   }
 }
 
