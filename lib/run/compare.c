@@ -50,7 +50,9 @@ static void put_value(const surg__array *a, uint64_t i, char *out, size_t n) {
     snprintf(out, n, "%.9g%+.9gi", surg__load_f64(part, a->data, 2 * i),
              surg__load_f64(part, a->data, 2 * i + 1));
   } else if (surg__dtype_is_float(dtype)) {
-    snprintf(out, n, dtype == SURG_DOUBLE ? "%.17g" : "%.9g", surg__load_f64(dtype, a->data, i));
+    const double v = surg__load_f64(dtype, a->data, i);
+    /* The sign of a NaN that a processor makes differs between processors. */
+    snprintf(out, n, dtype == SURG_DOUBLE ? "%.17g" : "%.9g", isnan(v) ? (double)NAN : v);
   } else if (dtype == SURG_UINT64) {
     snprintf(out, n, "%llu", (unsigned long long)surg__load_int(dtype, a->data, i));
   } else {

@@ -5,14 +5,15 @@
  * would be none for it. (Higham, Accuracy and Stability of Numerical Algorithms, section 1.6:
  * the condition of a problem is measured by perturbing its data.)
  *
- * An infinity among the terms of a sum leaves no bound (doc/rules.md): inf - inf + 2 inf is NaN,
- * and inf after its factors were added first. Where sums may have been reordered, a NaN that a
- * node computes therefore moves to an infinity. Infinities stay: masks are made of them. */
+ * An infinity among the terms of a sum leaves no bound (doc/rules.md). Where sums may have been
+ * reordered, a NaN that a node makes of infinities that it adds (verify_sums.h) therefore moves to
+ * an infinity. Infinities stay: masks are made of them. */
 #include <math.h>
 
 #include "eval/core/number.h"
 #include "eval/core/piece.h"
 #include "run/verify.h"
+#include "run/verify_sums.h"
 
 #define MOVED_BY 8.0     /* units in the last place: what such a rewrite may move a value by */
 #define EXPLAINS 4.0     /* times the largest movement of a few runs: more runs would show more */
@@ -23,6 +24,7 @@ typedef struct shaker {
   uint64_t state;
   size_t run;
   bool reorders;
+  surg__sums sums; /* the node that runs, if `reorders` */
 } shaker;
 
 static double last_bits(int dtype) {
@@ -50,8 +52,9 @@ static double infinity(shaker *s) {
   return negative ? -(double)INFINITY : (double)INFINITY;
 }
 
-/* Replaces an array of floats by one that is moved; all: also large integers, and NaN. */
-static surg_status move(shaker *s, surg__array *a, bool all) {
+/* Replaces an array of floats by one that is moved. node: what computed it as this output, of
+ * which large integers and NaN are moved, too; NULL: an input of the model. */
+static surg_status move(shaker *s, surg__array *a, const surg_node *node, size_t output) {
   const double by = surg__array_is_list(a) ? 0 : last_bits(a->dtype);
   surg__array moved;
   double v[SURG__PIECE];
@@ -62,9 +65,9 @@ static surg_status move(shaker *s, surg__array *a, bool all) {
     n = a->count - at < SURG__PIECE ? a->count - at : SURG__PIECE;
     surg__load_run(a->dtype, a->data, at, 1, n, v);
     for (uint64_t i = 0; i < n; i++)
-      if (isnan(v[i]) && all && s->reorders)
+      if (isnan(v[i]) && node && surg__sums_open(&s->sums, node, output, at + i))
         v[i] = infinity(s);
-      else if (v[i] != rint(v[i]) || (all && fabs(v[i]) > WHOLE_BELOW))
+      else if (v[i] != rint(v[i]) || (node && fabs(v[i]) > WHOLE_BELOW))
         v[i] *= 1 + by * draw(s);
     surg__store_reals(a->dtype, moved.data, at, n, v);
   }
@@ -74,9 +77,12 @@ static surg_status move(shaker *s, surg__array *a, bool all) {
 }
 
 static surg_status change(void *user, const surg_node *n, size_t output, surg__array *a) {
-  (void)n;
-  (void)output;
-  return move(user, a, true);
+  return move(user, a, n, output);
+}
+
+static surg_status before(void *user, surg_node *n, surg__machine *m) {
+  shaker *s = user;
+  return surg__sums_begin(&s->sums, n, m);
 }
 
 static surg_status run_moved(shaker *s, surg__exec *r, const surg__array *in, surg__array *moved,
@@ -85,7 +91,7 @@ static surg_status run_moved(shaker *s, surg__exec *r, const surg__array *in, su
   surg_status status = SURG_OK;
   for (size_t i = 0; i < n && status == SURG_OK; i++) {
     moved[i] = surg__array_ref(&in[i]);
-    if (in[i].dtype != SURG_UNDEFINED) status = move(s, &moved[i], false);
+    if (in[i].dtype != SURG_UNDEFINED) status = move(s, &moved[i], NULL, 0);
   }
   if (status == SURG_OK) status = surg__exec_run(r, moved, out);
   for (size_t i = 0; i < n; i++) surg__array_drop(&moved[i]);
@@ -95,16 +101,18 @@ static surg_status run_moved(shaker *s, surg__exec *r, const surg__array *in, su
 surg_status surg__shake(surg_model *m, const surg__engine *e, const surg__array *in, bool reorders,
                         surg__array *const out[SURG__SHAKES]) {
   surg_context *ctx = surg_model_context(m);
-  shaker s = {ctx, 1, 0, reorders};
+  shaker s = {.ctx = ctx, .state = 1, .reorders = reorders, .sums.ctx = ctx};
   if (e->ort || e->chain) return SURG_OK; /* they let nothing be moved */
   surg__array *moved =
       surg__calloc(ctx, surg_graph_input_count(surg_model_graph(m)) + 1, sizeof *moved);
   surg__exec r = {0};
   surg_status status = moved ? surg__exec_open(&r, e, m) : SURG_ENOMEM;
   r.watched.change = change;
+  if (reorders) r.watched.before = before;
   r.watched.user = &s;
   for (; s.run < SURG__SHAKES && status == SURG_OK; s.run++)
     status = run_moved(&s, &r, in, moved, out[s.run]);
+  surg__sums_end(&s.sums);
   if (moved) surg__exec_close(&r);
   surg__free(ctx, moved);
   return status == SURG_ENOMEM ? status : SURG_OK;
