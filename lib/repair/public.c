@@ -96,6 +96,21 @@ static surg_status mend(surg_repair *r, const surg_model *m, surg__consent given
   return s;
 }
 
+/* A copy of a model with defects that cannot be cured, if the target does not reject any of it: such
+ * a model needs no repair. SURG_EINVALID: it is rejected. */
+static surg_status keep_defects(const surg__target *t, const surg_model *m, surg_model **out) {
+  surg__repair_counts left;
+  surg_context_clear_error(surg_model_context(m));
+  surg_model_free(*out);
+  *out = surg_model_clone(m);
+  if (!*out) return SURG_ENOMEM;
+  const surg_status s = surg__repair_count(t, *out, &left, NULL);
+  if (s == SURG_OK && !left.all) return s;
+  surg_model_free(*out);
+  *out = NULL;
+  return s == SURG_OK ? SURG_EINVALID : s;
+}
+
 /* --- the search --- */
 
 /* A failure of the pipeline is none of the model. */
@@ -112,6 +127,7 @@ static surg_status search(surg_repair *r, const surg_model *model, const surg__t
   surg_model *m = NULL;
   spell_mend(r, model, t, given);
   surg_status s = mend(r, model, given, o->verify_each, &used, &m);
+  if (s == SURG_EINVALID && t && !o->then && !o->n_sizes) s = keep_defects(t, model, &m);
   if (s != SURG_OK) return s;
   const char *none = surg__repair_no_size(m, &sizes);
   if (none) {

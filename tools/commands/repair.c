@@ -254,6 +254,19 @@ static void tell_verdict(const repairing *r, const surg_repair_result *x) {
                            : "now supported");
 }
 
+/* Reports the defects that the repair leaves: `mend` cannot cure them, and the engine does not reject
+ * them. */
+static void tell_defects(const repairing *r) {
+  surg_model *m = surg_repair_model(r->found);
+  surg_finding f = {.size = sizeof f};
+  size_t left = 0;
+  for (size_t i = 0; surg_model_finding(m, i, &f); i++)
+    left += !f.cured && f.severity == SURG_ERROR;
+  if (left)
+    fprintf(stderr, "  %zu defect%s of the model remain%s (onnxsurg check lists %s)\n", left,
+            left == 1 ? "" : "s", left == 1 ? "s" : "", left == 1 ? "it" : "them");
+}
+
 static void tell(const repairing *r, const surg_repair_result *x) {
   const char *host = surg_target_host(r->t);
   char with[64];
@@ -281,6 +294,7 @@ static void tell(const repairing *r, const surg_repair_result *x) {
   if (x->unknown)
     fprintf(stderr, "  %zu fact%s unknown (onnxsurg check --target %s lists them)\n", x->unknown,
             x->unknown == 1 ? "" : "s", surg_target_name(r->t));
+  tell_defects(r);
   if (!x->unsupported) return;
   consent_spell(with, sizeof with, (repair_consent){x->wanted, x->wanted_interface});
   if (x->refused[0])
