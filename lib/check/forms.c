@@ -596,10 +596,29 @@ static void expand(surg__checker *c, const surg_node *n) {
   surg__check_requested(c, n, 1);
 }
 
+/* Whether size i of the target of a Reshape is 0. */
+static bool is_zero(const surg_node *n, const surg_type *x, const surg_elem *e, uint32_t i) {
+  if (!e->known || e->value) return false;
+  return surg_node_int(n, "allowzero", 0) || surg__check_dim(x, i) == 0;
+}
+
+/* Reports a -1 in the target beside a size of 0: every number would fit. */
+static void open_size(surg__checker *c, const surg_node *n, const surg_type *x) {
+  surg_elem e[SURG_LIMIT_RANK];
+  const int64_t count = surg__known_elements(n->in[1].value, e, SURG_LIMIT_RANK);
+  bool open = false, zero = false;
+  for (int64_t i = 0; i < count; i++) {
+    open = open || (e[i].known && e[i].value == -1);
+    zero = zero || is_zero(n, x, &e[i], (uint32_t)i);
+  }
+  if (open && zero) surg__check_wrong(c, n, "the target shape has -1 beside a size of 0");
+}
+
 static void reshape(surg__checker *c, const surg_node *n) {
   surg__check_requested(c, n, 1);
   const surg_type *x = surg__check_ranked(n, 0);
   int64_t count = 1;
+  open_size(c, n, x);
   for (uint32_t i = 0; x && i < x->rank; i++)
     if (x->dims[i].value <= 0) return;
   for (uint32_t i = 0; x && i < x->rank; i++) {
