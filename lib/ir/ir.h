@@ -429,6 +429,18 @@ typedef struct surg__header {
 
 #define SURG__NOWHERE UINT64_MAX /* offset of a defect of the model as a whole */
 /* A defect that a lenient load found (io/defects.c). */
+/* What a defect is about, where its code alone does not say it and verdicts depend on it. */
+typedef enum surg__defect_kind {
+  SURG__DEFECT_OTHER = 0,
+  SURG__DEFECT_DTYPE,   /* E119: the element type is missing or does not exist */
+  SURG__DEFECT_DIMS,    /* E119: the dims are invalid */
+  SURG__DEFECT_COUNT,   /* E119: more or fewer elements than the dims need */
+  SURG__DEFECT_BESIDE,  /* E137: elements in a data file, and in the model */
+  SURG__DEFECT_UNTYPED, /* E117: an attribute without a type */
+  SURG__DEFECT_STRAY,   /* E117: a reference to an attribute of a function, outside functions */
+  SURG__DEFECT_UNSET    /* E117: a reference to an attribute that the function does not have */
+} surg__defect_kind;
+
 typedef struct surg__defect {
   const char *code;  /* static string */
   const char *text;  /* escaped */
@@ -436,6 +448,7 @@ typedef struct surg__defect {
   uint64_t off;      /* offset of the object's tag in the source */
   surg_severity severity;
   surg_reading reading;
+  surg__defect_kind kind;
   bool cured;
   surg_graph *graph;
   surg_node *node;

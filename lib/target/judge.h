@@ -140,6 +140,8 @@ void surg__judge_bodies(const surg__target *t, const surg_model *m, surg__object
 /* Whether an engine imports the model although the node contradicts itself (judge_late.c): `code`
  * is the finding. Such a model fails when the node runs. */
 bool surg__late(const surg__target *t, const surg_model *m, const char *code, const surg_node *n);
+/* Whether the list has the operator of the node, by name or with its version: Squeeze-11. */
+bool surg__judge_listed(const surg__tlist *list, const surg_node *n);
 /* Judges constants in data files that give a shape (judge_external.c). */
 void surg__judge_shape_files(surg__judge *j);
 /* Reports weights whose elements are not available: their data file is missing or too short, or

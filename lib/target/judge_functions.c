@@ -162,6 +162,21 @@ static bool judge_overload(walk *w, const surg_function *f, const surg_node *n) 
   return true;
 }
 
+/* An operator whose results the engine infers from its function body: in functions, where it does
+ * not set defaults, attributes that the body refers to must be given. */
+static bool judge_inferred(walk *w, const surg_function *f, const surg_node *n) {
+  if (!f->called || !surg__judge_listed(&w->t->inferred_bodies, n)) return false;
+  for (uint32_t i = 0; i < n->schema->n_attrs; i++) {
+    const char *name = n->schema->attrs[i].name;
+    if (surg_node_attr(n, name)) continue;
+    surg__buf_printf(&w->text, "attribute \"%s\" must be given in a function, also if it is the default",
+                     name);
+    tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
+    return true;
+  }
+  return false;
+}
+
 static bool imports_domain(const surg_function *f, const char *domain) {
   for (size_t i = 0; i < surg_function_import_count(f); i++)
     if (!strcmp(surg_function_import_domain(f, i), domain)) return true;
@@ -181,8 +196,8 @@ static bool judge_import(walk *w, const surg_function *f, const surg_node *n) {
 
 /* Judges the nodes of all functions in one walk, and reports the first of each kind of each. */
 static void judge_nodes(walk *w) {
-  static const node_check checks[] = {judge_reference, judge_constant, judge_overload,
-                                      judge_import};
+  static const node_check checks[] = {judge_reference, judge_constant, judge_overload, judge_import,
+                                      judge_inferred};
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(w->m, g));) {
     surg_function *f = surg_graph_function(g);
     if (!f || (w->t->windows == SURG__YES && !f->called)) continue;

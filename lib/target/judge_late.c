@@ -51,8 +51,7 @@ static bool is_plain(const surg_node *n) {
          surg_node_class(n) != SURG_OP_CLASS_FUNCTION;
 }
 
-/* Whether the target lists the operator, by name or with its version: Squeeze-11. */
-static bool is_listed(const surg__tlist *list, const surg_node *n) {
+bool surg__judge_listed(const surg__tlist *list, const surg_node *n) {
   char version[64];
   if (surg_node_domain(n)[0] || !n->schema) return false;
   snprintf(version, sizeof version, "%s-%d", n->op_type, n->schema->since);
@@ -78,7 +77,7 @@ static bool has_stray_axis(const surg_node *n) {
 
 /* Whether the target states that the engine compares no sizes of two matrices here, or no axes. */
 static bool is_unread(const surg__target *t, const surg_node *n) {
-  bool listed = is_listed(&t->late, n);
+  bool listed = surg__judge_listed(&t->late, n);
   if (listed && surg_node_op(n) == SURG_OP_Squeeze) return has_stray_axis(n);
   for (size_t i = 0; listed && i < 2; i++) {
     const surg_type *x = surg_value_type(surg_node_input(n, i));

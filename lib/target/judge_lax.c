@@ -18,15 +18,13 @@
 #include "target/verdict.h"
 
 bool surg__judge_stray_reference(const surg__defect *d) {
-  return strcmp(d->code, "E117") == 0 && d->node && d->attr &&
-         strstr(d->text, "outside any function");
+  return d->kind == SURG__DEFECT_STRAY && d->node && d->attr;
 }
 
 /* Whether the defect is a reference in a function to an attribute that the function does not have:
  * the node is read without the attribute. */
 bool surg__judge_unset_reference(const surg__defect *d) {
-  return strcmp(d->code, "E117") == 0 && d->node && d->attr &&
-         strstr(d->text, "which the function does not have");
+  return d->kind == SURG__DEFECT_UNSET && d->node && d->attr;
 }
 
 static bool is_valueless(const surg_attr *a) {

@@ -349,6 +349,7 @@ static surg__tlist *list_of(surg__target *t, const char *key) {
          : !strcmp(key, "late")           ? &t->late
          : !strcmp(key, "lax_values")     ? &t->lax_values
          : !strcmp(key, "kept")           ? &t->kept
+         : !strcmp(key, "inferred_bodies") ? &t->inferred_bodies
          : !strcmp(key, "unimported")     ? &t->unimported
          : !strcmp(key, "accepts_some")   ? &t->accepts_some
          : !strcmp(key, "shapes_outside") ? &t->shapes_outside

@@ -222,6 +222,7 @@ struct surg_target {
   surg__tri short_files;      /* accepts models with a weight beyond the end of its data file */
   bool shapes_inside;         /* constants that shape inference reads must be in the model */
   surg__tlist late;           /* operators whose matrix sizes or axes are compared as they run */
+  surg__tlist inferred_bodies; /* operators whose results are inferred from their function body */
   surg__tlist kept;           /* deprecated operators that the engine has all the same */
   surg__tlist lax_values;     /* operators whose attributes may have any value of their kind */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */

@@ -143,10 +143,15 @@ static bool is_idle(const surg__defect *d) {
  * the element type must exist, and a weight of a subgraph needs data in a field of its type. */
 static surg__tri idle_verdict(const surg__defect *d) {
   const surg_graph *g = d->value ? d->value->graph : d->node->graph;
-  const char *text = d->text;
-  if (strstr(text, "element type")) return SURG__NO;
-  if (!g->parent_node || strstr(text, " where type and dims need ")) return SURG__YES;
-  return strstr(text, "dims ") ? SURG__UNSAID : SURG__NO;
+  if (d->kind == SURG__DEFECT_DTYPE) return SURG__NO;
+  if (!g->parent_node || d->kind == SURG__DEFECT_COUNT) return SURG__YES;
+  return d->kind == SURG__DEFECT_DIMS ? SURG__UNSAID : SURG__NO;
+}
+
+/* Whether the finding is a call that does not fit the function, and the engine uses an operator of
+ * its name: what that requires is judged apart (judge_made). */
+static bool is_no_call(const surg__defect *d) {
+  return !strcmp(d->code, "E128") && d->node && !surg_node_function(d->node);
 }
 
 /* Whether the finding is two inputs of a function of one name. */
@@ -171,9 +176,8 @@ static bool is_excusable(const surg__target *t, const surg_model *m, const surg_
 /* Whether the engine reads a data file, which loading did not look for, in place of the elements in
  * the model. Weights that nothing reads stay unread. */
 static bool is_elsewhere(const surg__target *t, const surg__defect *d) {
-  return t->external != SURG__NO && !strcmp(d->code, "E137") &&
-         (d->value ? surg_value_use_count(d->value, 1) > 0 : d->node != NULL) &&
-         strstr(d->text, "has external data");
+  return t->external != SURG__NO && d->kind == SURG__DEFECT_BESIDE &&
+         (d->value ? surg_value_use_count(d->value, 1) > 0 : d->node != NULL);
 }
 
 static const surg_function *function_of(const surg__defect *d) {
@@ -190,7 +194,7 @@ static bool is_uncalled(const surg__target *t, const surg__defect *d) {
   if (!f || f->called) return false;
   if (t->windows == SURG__YES) return true;
   if (!strcmp(d->code, "E110")) return d->node != NULL;
-  return strcmp(d->code, "E115") && strcmp(d->code, "E124") && strcmp(d->code, "E129") &&
+  return strcmp(d->code, "E115") && strcmp(d->code, "E123") && strcmp(d->code, "E124") && strcmp(d->code, "E129") &&
          !is_repeated_input(d);
 }
 
@@ -226,7 +230,7 @@ static bool has_name(const surg_node *n) {
 
 /* Whether the target accepts the defect although it states nothing of its code, or rejects others:
  * an undefined output of the model; a value that is defined twice, if one of the nodes has a name;
- * an attribute without a type. */
+ * an attribute without a type; a function that calls itself, if the engine calls it from nowhere. */
 static bool is_among(const surg__target *t, const surg__defect *d) {
   for (size_t i = 0; i < t->accepts_some.n; i++) {
     const char *code = t->accepts_some.items[i], *how = strchr(code, '/');
@@ -234,7 +238,8 @@ static bool is_among(const surg__target *t, const surg__defect *d) {
     if (!how || strncmp(code, d->code, (size_t)(how - code)) != 0) continue;
     if (!strcmp(how, "/output")) return !d->node;
     if (!strcmp(how, "/named")) return has_name(d->node) || has_name(first);
-    if (!strcmp(how, "/untyped")) return !strcmp(d->text, "has no type");
+    if (!strcmp(how, "/uncalled")) return d->function && !d->function->called;
+    if (!strcmp(how, "/untyped")) return d->kind == SURG__DEFECT_UNTYPED;
   }
   return false;
 }
@@ -274,7 +279,7 @@ static void judge_loaded(passing *p, surg_model *m) {
     surg_finding f = {.size = sizeof f};
     const surg__defect *d = &m->defects.items[i];
     if (!surg_model_finding(m, i, &f) || f.cured || (d->tensor && d->tensor->missing)) continue;
-    if (is_superseded(p, d) || is_uncalled(p->t, d)) continue;
+    if (is_superseded(p, d) || is_uncalled(p->t, d) || is_no_call(d)) continue;
     if (p->t->last_import && surg__judge_idle_import(m, d)) continue;
     if (is_repeated_input(d) && p->t->repeated_inputs == SURG__YES) continue;
     /* An output without a name is one that nothing defines. */
@@ -300,6 +305,14 @@ static void found_made(void *user, const surg_node *n, const char *code, const c
     judge_code(p, code, surg_node_where(n), text, (about){.node = n, .graph = n->graph});
 }
 
+/* Whether the engine uses operators in place of functions: loading did not compare their nodes with
+ * the operators. */
+static bool has_hidden(const surg_model *m) {
+  size_t i = 0;
+  while (i < m->functions.count && !m->functions.items[i]->hidden) i++;
+  return i < m->functions.count;
+}
+
 static bool has_other_opsets(const surg__target *t, const surg_model *m) {
   for (size_t i = 0; t->inlined && i < m->defects.count; i++)
     if (strcmp(m->defects.items[i].code, "E133") == 0) return true;
@@ -308,9 +321,10 @@ static bool has_other_opsets(const surg__target *t, const surg_model *m) {
 
 /* Reports what loading would find in nodes that were made or edited since: an attribute that was
  * copied to an operator that has no such attribute, for example. Also in nodes of functions, which
- * the engine reads in another opset than the function imports. */
+ * the engine reads in another opset than the function imports, or of operators that hide
+ * functions. */
 static surg_status judge_made(passing *p, surg_model *m) {
-  const bool other = surg__edited(m) || has_other_opsets(p->t, m);
+  const bool other = surg__edited(m) || has_other_opsets(p->t, m) || has_hidden(m);
   return other ? surg__model_judge(m, found_made, p) : SURG_OK;
 }
 

@@ -202,7 +202,7 @@ static surg_attr_kind kind_of(reader *r, bool *repaired) {
     if (*repaired) surg__load_repaired(L, r->f->off, "type filled in");
   }
   if (kind == SURG_ATTR_UNDEFINED)
-    surg__load_bad(L, r->f->off, "E117", "has no type");
+    surg__load_kind(L, SURG__DEFECT_UNTYPED, surg__load_bad(L, r->f->off, "E117", "has no type"));
   else if ((size_t)kind >= SURG_COUNT(field_of))
     surg__load_bad(L, r->f->off, "E117", "type %d does not exist", (int)kind);
   else if (r->present & ~BIT(field_of[kind]))
@@ -262,7 +262,7 @@ static bool read_attr(reader *r, surg_function *fn) {
         return false;
       if (!r->present && !r->a->untyped) r->a->lost = (uint8_t)r->a->kind;
       if (!r->present) r->a->kind = SURG_ATTR_UNDEFINED;
-      surg__load_about(L, &(surg__defect){.attr = r->a});
+      surg__load_about(L, &(surg__defect){.attr = r->a, .kind = SURG__DEFECT_STRAY});
       return r->present && L->lenient ? take_value(r) : true;
     }
     r->a->ref = surg__load_intern(L, r->p->ref_attr_name);

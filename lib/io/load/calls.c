@@ -14,6 +14,7 @@ typedef struct function_info {
   uint32_t next;  /* next call to visit */
   uint32_t depth; /* longest chain of calls; 1 for a function without calls */
   bool entered, done;
+  bool recursive; /* it was reported */
 } function_info;
 
 typedef struct calls {
@@ -23,6 +24,8 @@ typedef struct calls {
   SURG_VEC(call) list;
   uint32_t *sorted; /* callees, grouped by caller */
   uint32_t *stack;
+  bool *back;  /* by index in `sorted`: the call closes a circle */
+  bool broken; /* a function calls itself */
 } calls;
 
 /* The index of a function; body->scratch stores it plus 1. NULL: the main graph. */
@@ -84,12 +87,16 @@ static void finish(calls *c, uint32_t i) {
 
 static bool recursive(calls *c, uint32_t i) {
   const surg_function *f = c->L->m->functions.items[i];
-  return surg__load_bad(c->L, f->src.field_off, "E123",
-                        "the function calls itself, directly or through "
-                        "others");
+  if (c->info[i].recursive) return true;
+  c->info[i].recursive = c->broken = true;
+  const bool go_on = surg__load_bad(c->L, f->src.field_off, "E123",
+                                    "the function calls itself, directly or through "
+                                    "others");
+  surg__load_about(c->L, &(surg__defect){.function = c->L->m->functions.items[i]});
+  return go_on;
 }
 
-/* Depth-first walk from one function; false: recursion (reported), or loading has ended. */
+/* Depth-first walk from one function, which reports recursion; false: loading has ended. */
 static bool visit(calls *c, uint32_t start) {
   size_t depth = 0;
   c->stack[depth++] = start;
@@ -105,8 +112,9 @@ static bool visit(calls *c, uint32_t start) {
     uint32_t callee = c->sorted[f->next++];
     if (c->info[callee].done) continue;
     if (c->info[callee].entered) {
-      recursive(c, callee);
-      return false;
+      c->back[f->next - 1] = true;
+      if (!recursive(c, callee)) return false;
+      continue;
     }
     c->info[callee].entered = true;
     c->stack[depth++] = callee;
@@ -135,19 +143,38 @@ static bool check_limits(const calls *c) {
   return true;
 }
 
-static bool run(calls *c) {
+/* Marks the nodes of calls that close a circle as faulty, so that no walk follows calls without
+ * end. */
+static void cut_circles(calls *c) {
+  for (size_t i = 0; i <= c->n; i++) c->info[i].next = c->info[i].first;
+  for (surg_graph *g = c->L->m->graph; g; g = g->next) {
+    function_info *f = &c->info[number_of(c, surg_graph_function(g))];
+    for (surg_node *n = g->first; n; n = n->next) /* the order of `collect` */
+      if (surg_node_function(n) && c->back[f->next++]) n->faulty = true;
+  }
+}
+
+static bool walk(calls *c) {
   surg__loader *L = c->L;
   for (size_t i = 0; i < c->n; i++)
     L->m->functions.items[i]->body->scratch = (void *)(uintptr_t)(i + 1);
   bool ok = collect(c);
-  for (size_t i = 0; i < c->n; i++) L->m->functions.items[i]->body->scratch = NULL;
   if (!ok) return false;
   c->sorted = surg__calloc(L->ctx, c->list.count + 1, sizeof *c->sorted);
-  if (!c->sorted) return surg__load_oom(L);
+  c->back = surg__calloc(L->ctx, c->list.count + 1, sizeof *c->back);
+  if (!c->sorted || !c->back) return surg__load_oom(L);
   sort_calls(c);
   for (uint32_t i = 0; i <= c->n; i++)
     if (!c->info[i].entered && !visit(c, i)) return L->status == SURG_OK;
-  return check_limits(c);
+  if (c->broken) cut_circles(c);
+  const uint32_t before = L->findings;
+  ok = check_limits(c);
+  L->endless = L->findings != before;
+  return ok;
+}
+
+static void unnumber(const calls *c) {
+  for (size_t i = 0; i < c->n; i++) c->L->m->functions.items[i]->body->scratch = NULL;
 }
 
 bool surg__load_calls(surg__loader *L) {
@@ -155,10 +182,12 @@ bool surg__load_calls(surg__loader *L) {
   if (c.n == 0) return true;
   c.info = surg__calloc(L->ctx, c.n + 1, sizeof *c.info);
   c.stack = surg__calloc(L->ctx, c.n + 1, sizeof *c.stack);
-  bool ok = c.info && c.stack ? run(&c) : surg__load_oom(L);
+  bool ok = c.info && c.stack ? walk(&c) : surg__load_oom(L);
+  unnumber(&c);
   surg__free(L->ctx, c.info);
   surg__free(L->ctx, c.stack);
   surg__free(L->ctx, c.sorted);
+  surg__free(L->ctx, c.back);
   surg__vec_free(L->ctx, &c.list);
   return ok;
 }

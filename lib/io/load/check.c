@@ -478,8 +478,5 @@ bool surg__load_check(surg__loader *L) {
   }
   L->node = NULL;
   if (!surg__load_check_header(L)) return false;
-  const uint32_t before = L->findings;
-  const bool ok = surg__load_calls(L);
-  L->endless = L->findings != before;
-  return ok;
+  return surg__load_calls(L);
 }

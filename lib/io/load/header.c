@@ -89,7 +89,8 @@ bool surg__load_check_ref(surg__loader *L, const surg_node *n, const surg_attr *
   const bool go_on = surg__load_unclean(L, a->src.field_off, "E117",
                                         "refers to attribute %s, which the function does not have",
                                         surg__q(L->ctx, a->ref));
-  surg__load_about(L, &(surg__defect){.attr = (surg_attr *)(uintptr_t)a});
+  surg__load_about(
+      L, &(surg__defect){.attr = (surg_attr *)(uintptr_t)a, .kind = SURG__DEFECT_UNSET});
   return go_on;
 }
 

@@ -37,8 +37,8 @@ static void make_opaque(surg_model *m) {
     }
 }
 
-/* Marks calls inside functions as faulty. Used when functions are recursive, so that no walk
- * follows calls without end. */
+/* Marks calls inside functions as faulty. Used when they are too deep or too many, so that no walk
+ * follows all of them. */
 static void cut_calls(surg_model *m) {
   for (surg_graph *g = m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next)

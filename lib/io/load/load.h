@@ -42,7 +42,7 @@ typedef struct surg__loader {
   surg_node *node;
   bool no_import; /* an import was left out, with a finding */
   bool broken;  /* a finding that only CHECK continues after */
-  bool endless; /* function calls are recursive, or too deep or too many when inlined */
+  bool endless; /* function calls are too deep, or too many when inlined */
   const surg_function *names_of; /* the function whose attributes are in `names`, sorted by
                                   * address */
   const char **names;
@@ -65,6 +65,8 @@ bool surg__load_counted(surg__loader *L, surg_status status);
 /* Of a lenient load: sets what the last finding is about and what the model contains instead.
  * Fields of `about` that are NULL are left unchanged. */
 void surg__load_about(surg__loader *L, const surg__defect *about);
+/* Sets the kind of the finding that was just reported; returns go_on. */
+bool surg__load_kind(surg__loader *L, surg__defect_kind kind, bool go_on);
 /* Sets the value or attribute that all findings from index `first` on are about. */
 void surg__load_own(surg__loader *L, size_t first, surg_value *v, surg_attr *a);
 /* Reports a finding about the file as a whole, without a location. */

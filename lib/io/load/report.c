@@ -91,6 +91,12 @@ void surg__load_about(surg__loader *L, const surg__defect *about) {
   if (about->tensor) d->tensor = about->tensor;
   if (about->function) d->function = about->function;
   if (about->reading) d->reading = about->reading;
+  if (about->kind) d->kind = about->kind;
+}
+
+bool surg__load_kind(surg__loader *L, surg__defect_kind kind, bool go_on) {
+  surg__load_about(L, &(surg__defect){.kind = kind});
+  return go_on;
 }
 
 void surg__load_own(surg__loader *L, size_t first, surg_value *v, surg_attr *a) {

@@ -217,7 +217,9 @@ static bool read_external(surg__loader *L, const surg__field *f, const Onnx__Ten
   if (t->dtype == SURG_STRING)
     return surg__load_bad(L, f->off, "E119", "strings cannot be external data");
   if (data->lists || data->bytes.len)
-    return surg__load_bad(L, f->off, "E137", "has external data and data in the model");
+    return surg__load_kind(
+        L, SURG__DEFECT_BESIDE,
+        surg__load_bad(L, f->off, "E137", "has external data and data in the model"));
   surg__extkey *keys = external_keys(L, p);
   bool wrong;
   if (keys && is_stripped(keys, p->n_external_data)) return read_stripped(L, f, p, keys, t);
@@ -302,6 +304,7 @@ static bool read_raw(surg__loader *L, const surg__field *f, const payload *data,
     if (!surg__load_bad(L, f->off, "E119", "raw_data has %llu bytes where type and dims need %llu",
                         (unsigned long long)data->bytes.len, (unsigned long long)t->bytes))
       return false;
+    surg__load_about(L, &(surg__defect){.kind = SURG__DEFECT_COUNT});
     read_other_size(L, data, t);
     return true;
   }
@@ -357,9 +360,10 @@ static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__Tens
 static bool check_header(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p) {
   uint64_t count, bytes;
   int dtype = p->has_data_type ? p->data_type : SURG_UNDEFINED;
+  const bool exists = dtype != SURG_UNDEFINED && surg__dtype_name(dtype);
   if (dtype == SURG_UNDEFINED)
     surg__load_bad(L, f->off, "E119", "has no element type");
-  else if (!surg__dtype_name(dtype))
+  else if (!exists)
     surg__load_bad(L, f->off, "E119", "element type %d does not exist", dtype);
   else if (!surg__dims_product(p->dims, p->n_dims, &count))
     surg__load_bad(L, f->off, "E119", "dims are negative or their product overflows");
@@ -369,7 +373,7 @@ static bool check_header(surg__loader *L, const surg__field *f, const Onnx__Tens
     surg__load_bad(L, f->off, "E119", "has too many dims");
   else
     return true;
-  return false;
+  return surg__load_kind(L, exists ? SURG__DEFECT_DIMS : SURG__DEFECT_DTYPE, false);
 }
 
 surg_tensor *surg__load_shapeless(surg__loader *L, int dtype, surg__span msg) {

@@ -113,8 +113,9 @@ bool surg__load_typed(surg__loader *L, const surg__field *f, surg_tensor *t, uin
     if (element.number == field && !take_field(&l, &element)) return false;
   if (L->status != SURG_OK) return false;
   if (l.entries == entries) return true;
-  return surg__load_bad(
+  const bool go_on = surg__load_bad(
       L, f->off, "E119", "%s has %llu entries where type and dims need %llu",
       protobuf_c_message_descriptor_get_field(&onnx__tensor_proto__descriptor, field)->name,
       (unsigned long long)l.entries, (unsigned long long)entries);
+  return surg__load_kind(L, SURG__DEFECT_COUNT, go_on);
 }
