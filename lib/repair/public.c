@@ -96,8 +96,8 @@ static surg_status mend(surg_repair *r, const surg_model *m, surg__consent given
   return s;
 }
 
-/* A copy of a model with defects that cannot be cured, if the target does not reject any of it: such
- * a model needs no repair. SURG_EINVALID: it is rejected. */
+/* A copy of a model with defects that cannot be cured, if the target does not reject any of it:
+ * such a model needs no repair. SURG_EINVALID: it is rejected. */
 static surg_status keep_defects(const surg__target *t, const surg_model *m, surg_model **out) {
   surg__repair_counts left;
   surg_context_clear_error(surg_model_context(m));

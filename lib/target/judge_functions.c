@@ -169,7 +169,7 @@ static bool judge_inferred(walk *w, const surg_function *f, const surg_node *n) 
   for (uint32_t i = 0; i < n->schema->n_attrs; i++) {
     const char *name = n->schema->attrs[i].name;
     if (surg_node_attr(n, name)) continue;
-    surg__buf_printf(&w->text, "attribute \"%s\" must be given in a function, also if it is the default",
+    surg__buf_printf(&w->text, "attribute \"%s\" must be given in a function, also as the default",
                      name);
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION, .node = n});
     return true;

@@ -194,8 +194,8 @@ static bool is_uncalled(const surg__target *t, const surg__defect *d) {
   if (!f || f->called) return false;
   if (t->windows == SURG__YES) return true;
   if (!strcmp(d->code, "E110")) return d->node != NULL;
-  return strcmp(d->code, "E115") && strcmp(d->code, "E123") && strcmp(d->code, "E124") && strcmp(d->code, "E129") &&
-         !is_repeated_input(d);
+  return strcmp(d->code, "E115") && strcmp(d->code, "E123") && strcmp(d->code, "E124") &&
+         strcmp(d->code, "E129") && !is_repeated_input(d);
 }
 
 static bool is_of(const surg__tlist *operators, const surg_node *n) {
@@ -230,7 +230,7 @@ static bool has_name(const surg_node *n) {
 
 /* Whether the target accepts the defect although it states nothing of its code, or rejects others:
  * an undefined output of the model; a value that is defined twice, if one of the nodes has a name;
- * an attribute without a type; a function that calls itself, if the engine calls it from nowhere. */
+ * an attribute without a type; a function that calls itself, and that nothing else calls. */
 static bool is_among(const surg__target *t, const surg__defect *d) {
   for (size_t i = 0; i < t->accepts_some.n; i++) {
     const char *code = t->accepts_some.items[i], *how = strchr(code, '/');

@@ -254,8 +254,8 @@ static void tell_verdict(const repairing *r, const surg_repair_result *x) {
                            : "now supported");
 }
 
-/* Reports the defects that the repair leaves: `mend` cannot cure them, and the engine does not reject
- * them. */
+/* Reports the defects that the repair leaves: `mend` cannot cure them, and the engine does not
+ * reject them. */
 static void tell_defects(const repairing *r) {
   surg_model *m = surg_repair_model(r->found);
   surg_finding f = {.size = sizeof f};
