@@ -68,6 +68,8 @@ typedef struct surg_compare_summary {
   const char *skip_why;      /* of the first skipped run; "": none was */
   const char *failure;       /* the second model does not run where the first does, or lacks an
                               * output; "": it does */
+  const char *computed;      /* the first input of the second model that the first computes: it is
+                              * given that value. NULL: none. Lasts as long as the model */
 } surg_compare_summary;
 
 /* One output of the first model. */

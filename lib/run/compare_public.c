@@ -140,7 +140,10 @@ surg_status surg_compare_get(const surg_compare_report *r, surg_compare_summary 
                                     .skipped = r->r.skipped,
                                     .outputs = r->r.n_outputs,
                                     .skip_why = r->r.skip_why,
-                                    .failure = r->r.failure};
+                                    .failure = r->r.failure,
+                                    .computed = r->r.computed
+                                                    ? surg_value_name(r->r.computed)
+                                                    : NULL};
   surg__struct_out(out, &all, sizeof all);
   return SURG_OK;
 }

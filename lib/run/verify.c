@@ -96,6 +96,7 @@ static surg_status match_inner(verify *v) {
     surg_value *x = surg_graph_find_value(a->g, surg_value_name(surg_graph_input(b->g, i)));
     if (!x || !surg_value_producer(x, NULL)) continue;
     v->inner[i] = x;
+    if (!v->any_inner) v->report->computed = x;
     v->any_inner = true;
   }
   return SURG_OK;

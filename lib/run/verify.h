@@ -77,6 +77,7 @@ typedef struct surg__verify_report {
   surg__verify_output *outputs;
   size_t n_outputs;
   surg__verify_layer layer;
+  const surg_value *computed; /* the first input of the second model that the first computes */
   char skip_why[200]; /* of the first skipped run */
   char failure[300];  /* the second model does not run where the first does, or lacks an output */
 } surg__verify_report;

@@ -118,6 +118,11 @@ static void show_text(const job *j, const surg_compare_report *report,
   if (r->checked > 0 && !*r->failure) show_outputs(j, report, r);
   /* The library escapes reasons. */
   if (*r->failure) printf("the second: %s\n", r->failure);
+  if (r->computed && (!j->common.quiet || !r->same)) {
+    printf("input \"");
+    cli_put(stdout, r->computed);
+    printf("\" of the second: given what the first computes under that name\n");
+  }
   if (surg_compare_first(report, &layer) == SURG_OK) put_layer(&layer);
   if (r->checked == 0)
     printf("not checked: %s%s\n", r->skip_why,
@@ -174,6 +179,7 @@ static void show_json(const surg_compare_report *report, const surg_compare_summ
   json_object_set_new(o, "skipped", json_integer(r->skipped));
   if (r->skipped) json_object_set_new(o, "skip_why", cli_text_json(r->skip_why));
   if (*r->failure) json_object_set_new(o, "failure", cli_text_json(r->failure));
+  if (r->computed) json_object_set_new(o, "computed_input", cli_text_json(r->computed));
   for (size_t i = 0; surg_compare_output(report, i, &one) == SURG_OK; i++)
     json_array_append_new(outputs, output_json(&one));
   json_object_set_new(o, "outputs", outputs);
