@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""convert.py TOOL [--small | --gib N] [--sparse] [--dir DIR] [--only A,B] [--rounds N]: time and memory of
+"""convert.py TOOL [--small | --gib N | --mib N] [--sparse] [--dir DIR] [--only A,B] [--rounds N]: time and memory of
 commands that stream weights, beside `cp` of the same bytes.
 
-Prints and never judges. The weights are external, 1 GiB each (--small: 1 MiB), N of them (1), random, or holes of a
-file with --sparse: no speed then, but ten of them fit anywhere. Before each run of a command `cp` is run, so that both
-see the same load; the ratio is the median of the rounds. "cpu" is the same ratio of processor time, which depends
-less on other programs."""
+Prints and never judges. The weights are external, 1 GiB each (--small: 1 MiB; --mib: N MiB), --gib of them (1), random,
+or holes of a file with --sparse: no speed then, but ten of them fit anywhere. Before each run of a command `cp` is run,
+so that both see the same load; the ratio is the median of the rounds. "cpu" is the same ratio of processor time, which
+depends less on other programs."""
 import argparse
 import os
 import statistics
@@ -17,7 +17,6 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..")]
-from bench import settle
 from onnx_wire import *
 
 ROUNDS = 5
@@ -90,8 +89,7 @@ def spent(*command):
 
 
 def fresh(folder, *command):
-    clear(folder)
-    settle()
+    clear(folder)  # files that are deleted are not written to the disk later, while others run
     return spent(*command)
 
 
@@ -110,12 +108,13 @@ def main():
     parser.add_argument("tool")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--gib", type=int, default=1)
+    parser.add_argument("--mib", type=int)
     parser.add_argument("--sparse", action="store_true")
     parser.add_argument("--dir")
     parser.add_argument("--only")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     args = parser.parse_args()
-    each = 1 << 20 if args.small else 1 << 30
+    each = 1 << 20 if args.small else args.mib << 20 if args.mib else 1 << 30
     total, rounds = each * args.gib, 1 if args.sparse or args.small else args.rounds
     with tempfile.TemporaryDirectory(dir=args.dir) as folder:
         os.mkdir(folder + "/out")

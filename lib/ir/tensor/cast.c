@@ -127,6 +127,7 @@ static void close_pieces(job *j) {
   surg__free(j->ctx, j->native);
   surg__free(j->ctx, j->out);
   surg__free(j->ctx, j->packed);
+  j->in = j->native = j->out = j->packed = NULL;
 }
 
 /* Elements [at, at + n), converted, as they are stored. */
@@ -155,31 +156,32 @@ static surg_status convert_all(const surg_tensor *t, surg_tensor *made, bool *cl
 
 /* --- tensors that are converted when they are read --- */
 
-/* Bytes [off, off + n), which may begin and end within an element. */
+/* Bytes [off, off + n), which may begin and end within an element. They are mostly read in order:
+ * the pieces stay until the end is. */
 static surg_status derive(void *user, uint64_t off, void *out, size_t n) {
-  job j = *(const job *)user;
-  const uint64_t end = (off + n - 1) / j.size + 1;
+  job *j = user;
+  const uint64_t end = (off + n - 1) / j->size + 1;
   uint8_t *to = out;
-  surg_status s = SURG_OK;
-  if (!open_pieces(&j, end - off / j.size)) s = surg__alloc_status(j.ctx);
-  for (uint64_t at = off / j.size; s == SURG_OK && at < end; at += PIECE) {
+  surg_status s = j->packed || open_pieces(j, j->count) ? SURG_OK : surg__alloc_status(j->ctx);
+  for (uint64_t at = off / j->size; s == SURG_OK && at < end; at += PIECE) {
     const size_t some = end - at < PIECE ? (size_t)(end - at) : PIECE;
-    const uint64_t skip = off > at * j.size ? off - at * j.size : 0;
+    const uint64_t skip = off > at * j->size ? off - at * j->size : 0;
     const uint8_t *p;
-    s = piece(&j, at, some, NULL, &p);
+    s = piece(j, at, some, NULL, &p);
     if (s != SURG_OK) break;
-    const uint64_t have = some * j.size - skip, left = n - (uint64_t)(to - (uint8_t *)out);
+    const uint64_t have = some * j->size - skip, left = n - (uint64_t)(to - (uint8_t *)out);
     const size_t part = (size_t)(have < left ? have : left);
     memcpy(to, p + skip, part);
     to += part;
   }
-  close_pieces(&j);
+  if (s != SURG_OK || end == j->count) close_pieces(j);
   return s;
 }
 
 static void release(void *user, const void *data) {
   job *j = user;
   (void)data;
+  close_pieces(j);
   surg__origin_drop(&j->origin);
   surg__free(j->ctx, j);
 }

@@ -187,20 +187,21 @@ static surg_status quantize_region(job *j, uint64_t from, uint64_t to) {
 }
 
 /* Writes the scales and zero points of a region. Zero points of 4 bits may begin within a byte:
- * they are all collected first (write_zeros). */
+ * they are all collected first (write_zeros). The elements that were read stay: `packed` is the
+ * room, a half for each form. */
 static surg_status write_scales(job *j, uint64_t region, uint8_t *zeros) {
   const int dtype = surg_tensor_dtype(j->t);
   const size_t size = surg__dtype_bits(dtype) / 8;
+  const uint64_t most = PIECE / sizeof(float);
+  uint8_t *native = j->packed, *raw = j->packed + PIECE;
   surg_status s = SURG_OK;
-  for (uint64_t at = 0; at < j->s.keys && s == SURG_OK; at += PIECE) {
-    const uint64_t n = j->s.keys - at < PIECE ? j->s.keys - at : PIECE;
+  for (uint64_t at = 0; at < j->s.keys && s == SURG_OK; at += most) {
+    const uint64_t n = j->s.keys - at < most ? j->s.keys - at : most;
     for (uint64_t i = 0; i < n; i++)
-      surg__store_f64(dtype, j->native, i, (double)j->scales[at + i]);
-    surg__pack(dtype, n, j->native, j->raw);
-    s = surg__blob_write(j->scale->blob, (region * j->s.keys + at) * size, j->raw,
-                         (size_t)n * size);
+      surg__store_f64(dtype, native, i, (double)j->scales[at + i]);
+    surg__pack(dtype, n, native, raw);
+    s = surg__blob_write(j->scale->blob, (region * j->s.keys + at) * size, raw, (size_t)n * size);
   }
-  j->n = 0; /* `raw` was used */
   for (uint64_t k = 0; k < j->s.keys; k++) {
     const int32_t z = (int32_t)j->zeros[k];
     const uint64_t i = region * j->s.keys + k;
