@@ -46,7 +46,7 @@ static surg_pass_result read_key(state *s, const surg_graph *g, size_t i, key *k
   if (!stem) return SURG_PASS_FAILED;
   if (!k->symbol || !*k->symbol || surg_pass_pair_value(s->p, i, 1) ||
       (*k->symbol >= '0' && *k->symbol <= '9'))
-    return wrong(s, k, "a symbol is a name");
+    return wrong(s, k, "a symbol is a name; freeze sets a number");
   int64_t axis = dot ? strtoll(dot + 1, &end, 10) : 0;
   if (!dot || !dot[1] || *end)
     return wrong(s, k, "expected an input and its axis before `=` (x.0=N)");

@@ -53,7 +53,8 @@ static bool check(changing *c, const char *option) {
     if (any) continue;
     char text[TEXT];
     snprintf(text, sizeof text,
-             "%s: the model has no output '%.300s'; it is a value, and add= would make it one",
+             "%s: the model has no output '%.300s'; add= makes the value one, extract ends the model "
+             "there",
              option, address);
     if (all) surg_pass_usage(c->p, text);
     return false;

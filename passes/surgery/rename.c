@@ -122,6 +122,14 @@ static bool split(const char *name, change *c) {
   return false;
 }
 
+/* A hint for the name of a value without the kind before it. */
+static void kind_of(const renaming *r, const char *name, char *out, size_t room) {
+  const surg_value *v = surg_graph_find_value(r->g, name);
+  if (!v) return;
+  const char *kind = surg_value_is_input(v) ? "input" : at_edge(r, v) ? "output" : "value";
+  snprintf(out, room, "; did you mean '%s.%.300s'?", kind, name);
+}
+
 static surg_pass_result read_change(renaming *r, size_t i, change *c) {
   char text[TEXT];
   const char *name = surg_pass_pair_name(r->p, i);
@@ -131,9 +139,11 @@ static surg_pass_result read_change(renaming *r, size_t i, change *c) {
     nearest near = {.name = kind};
     snprintf(kind, sizeof kind, "%.*s", (int)strcspn(name, "."), name);
     if (strchr(name, '.')) nearest_offer_list(&near, words, RENAME_KINDS);
+    char typed[NEAREST_NAME + 40] = "";
+    if (!*near.best) kind_of(r, name, typed, sizeof typed);
     snprintf(text, sizeof text,
-             "'%.300s' is none of input.NAME, output.NAME, value.NAME, node.NAME, dim.NAME%s", name,
-             nearest_hint(&near));
+             "'%.300s' is none of input.NAME, output.NAME, value.NAME, node.NAME, dim.NAME%s%s", name,
+             nearest_hint(&near), typed);
     return surg_pass_usage(r->p, text);
   }
   if (!c->to || !*c->to || surg_pass_pair_value(r->p, i, 1)) {

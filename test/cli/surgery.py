@@ -336,6 +336,10 @@ class Misspelled(Case):
         ("--from: .*found 'flaot'; did you mean 'float'", 'io-type', '--from', 'flaot', '--to', 'int8'),
         ("^outline: error: --min-nodes: \"x\" is not a number", 'outline', '--min-nodes', 'x'),
         ("\"graph.node\\[99\\]\"; the main graph has 12 nodes", 'delete', '--node', 'graph.node[99]'),
+        ("'active' is none.*; did you mean 'value.active'", 'rename', '--active=x'),
+        ("no file active=x; options start with --", 'rename', 'active=x'),
+        ("'image.0' is 1 already; dynamic gives it a symbol", 'freeze', '--image.0=4'),
+        ("a symbol is a name; freeze sets a number", 'dynamic', '--image.0=4'),
         ("bais.npy: error: .*; did you mean bias.npy\\?$", 'set', '--value', 'bias', '--data', 'bais.npy'),
     )
 

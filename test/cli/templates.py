@@ -111,6 +111,17 @@ class Templates(Case):
                 'l.onnx')
         self.ok('run', 'l.onnx')
 
+    def test_attach_two(self):
+        """A template with two inputs."""
+        self.write('d.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17]>\n'
+                   b'g (float[1,5,4] x, float[1,2,5] z) => (float[1,5,4] b, float[1,2,5] s) { b = Relu (x) s = Sigmoid (z) }\n')
+        nms = ['attach', 'non-max-suppression', '--templates', str(FOLDER)]
+        self.ok(*nms, '--after', 'b', '--use', 'boxes', '--after', 's', '--use', 'scores', 'd.onnxtxt', 'o.onnx')
+        self.ok('run', 'o.onnx')
+        self.assertIn(b'selected = NonMaxSuppression (b, s, most', self.ok('cat', 'o.onnx'))
+        self.bad(2, 'a --use INPUT for each --after', *nms, '--after', 'b', '--after', 's', 'd.onnxtxt', 'p.onnx')
+        self.bad(2, 'a --use INPUT for each', *nms, '--after', 'b', '--use', 'boxes', '--use', 'scores', 'd.onnxtxt', 'p.onnx')
+
     def test_list(self):
         text = self.ok('attach', '--list', '--templates', str(FOLDER)).decode()
         names = sorted(p.stem for p in FOLDER.glob('*.onnxtxt'))

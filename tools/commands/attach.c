@@ -20,7 +20,7 @@ static const char help[] =
     "  --before INPUT     an output of the template replaces this input; the only\n"
     "                     input of the template gets its name\n"
     "  --after VALUE      an input of the template reads this value, which is no\n"
-    "                     output any more\n"
+    "                     output any more; repeatable, each with a --use\n"
     "  --use NAME         the output or input of the template (default: the only one)\n"
     "  --set NAME=DATA    set a weight of the template: mean='{0.5, 0.5, 0.5}'\n"
     "                     (repeatable)\n"
@@ -61,7 +61,8 @@ static const struct option options[] = {
 
 typedef struct attaching {
   cli_common common;
-  const char *before, *after, *use, *folder;
+  const char *before, *folder;
+  cli_words after, use; /* values of the model, and the inputs of the template that read them */
   bool keep_outputs, list;
   surg_save_options save;
   cli_words set;
@@ -76,11 +77,9 @@ static int take(void *user, int o, char *arg) {
       a->before = arg;
       return EXIT_DONE;
     case OPT_AFTER:
-      a->after = arg;
-      return EXIT_DONE;
+      return cli_words_take(&a->after, arg);
     case OPT_USE:
-      a->use = arg;
-      return EXIT_DONE;
+      return cli_words_take(&a->use, arg);
     case OPT_SET:
       return strchr(arg, '=') ? cli_words_take(&a->set, arg) : cli_usage("--set expects NAME=DATA");
     case OPT_KEEP_OUTPUTS:
@@ -253,7 +252,8 @@ static int prepare(attaching *a, surg_context *ctx) {
 
 /* The value of the template that is connected; *only (may be NULL) receives its only input that a
  * caller must give. NULL after an error. */
-static surg_value *connected(const attaching *a, surg_value **only) {
+static surg_value *connected(const attaching *a, size_t k, surg_value **only) {
+  const char *use = k < a->use.n ? a->use.items[k] : NULL;
   const surg_graph *g = surg_model_graph(a->t);
   surg_value *found = NULL, *input = NULL;
   size_t n = 0, inputs = 0;
@@ -263,15 +263,15 @@ static surg_value *connected(const attaching *a, surg_value **only) {
   const size_t count = a->before ? surg_graph_output_count(g) : surg_graph_input_count(g);
   for (size_t i = 0; i < count; i++) {
     surg_value *v = a->before ? surg_graph_output(g, i) : surg_graph_input(g, i);
-    if (a->use ? strcmp(surg_value_name(v), a->use) != 0 : surg_value_is_initializer(v)) continue;
+    if (use ? strcmp(surg_value_name(v), use) != 0 : surg_value_is_initializer(v)) continue;
     found = v;
     n++;
   }
   *only = inputs == 1 ? input : NULL;
   if (n != 1)
-    cli_usage(a->use ? "--use %s: the template has no such %s"
-                     : "--use: name one%s of the %ss of the template",
-              a->use ? a->use : "", a->before ? "output" : "input");
+    cli_usage(use ? "--use %s: the template has no such %s"
+                  : "--use: name one%s of the %ss of the template",
+              use ? use : "", a->before ? "output" : "input");
   return n == 1 ? found : NULL;
 }
 
@@ -332,21 +332,49 @@ static surg_status join_before(attaching *a, const char *output) {
   return s;
 }
 
-static int join(attaching *a) {
-  surg_value *only, *v = connected(a, &only);
-  if (!v) return EXIT_USAGE;
-  surg_status s = resolve(a);
-  /* The interface of the result has the name that callers know. */
-  if (s == SURG_OK && a->before && only && only != v && surg_value_can_rename(only, a->before))
+/* Joins the template after values of the model; ends[k] reads value k. */
+static surg_status join_after(attaching *a, surg_value *const *ends) {
+  const size_t n = a->after.n;
+  char **to = calloc(n, sizeof *to);
+  surg_status s = to ? SURG_OK : SURG_ENOMEM;
+  for (size_t k = 0; k < n && s == SURG_OK; k++)
+    if (!(to[k] = strdup(surg_value_name(ends[k])))) s = SURG_ENOMEM;
+  const surg_merge_options how = {.size = sizeof how,
+                                  .from = a->after.items,
+                                  .to = (const char *const *)to,
+                                  .n = n,
+                                  .keep_outputs = a->keep_outputs};
+  if (s == SURG_OK) s = surg_model_infer(a->m);
+  if (s == SURG_OK) s = surg_model_merge(a->m, a->t, &how);
+  for (size_t k = 0; to && k < n; k++) free(to[k]);
+  free(to);
+  return s;
+}
+
+/* The result has the name of the input before which the template is joined. */
+static surg_status join_named(attaching *a, surg_value *end, surg_value *only) {
+  surg_status s = SURG_OK;
+  if (only && only != end && surg_value_can_rename(only, a->before))
     s = surg_value_rename(only, a->before);
-  char *name = s == SURG_OK ? strdup(surg_value_name(v)) : NULL;
+  char *name = s == SURG_OK ? strdup(surg_value_name(end)) : NULL;
   if (s == SURG_OK && !name) s = SURG_ENOMEM;
-  const char *to = name;
-  const surg_merge_options how = {
-      .size = sizeof how, .from = &a->after, .to = &to, .n = 1, .keep_outputs = a->keep_outputs};
-  if (s == SURG_OK) s = surg_model_infer(a->before ? a->t : a->m);
-  if (s == SURG_OK) s = a->before ? join_before(a, name) : surg_model_merge(a->m, a->t, &how);
+  if (s == SURG_OK) s = surg_model_infer(a->t);
+  if (s == SURG_OK) s = join_before(a, name);
   free(name);
+  return s;
+}
+
+static int join(attaching *a) {
+  surg_value *only = NULL;
+  const size_t n = a->before ? 1 : a->after.n;
+  surg_value **ends = calloc(n, sizeof *ends);
+  bool found = ends;
+  for (size_t k = 0; found && k < n; k++) found = (ends[k] = connected(a, k, &only)) != NULL;
+  surg_status s = !ends ? SURG_ENOMEM : found ? resolve(a) : SURG_OK;
+  if (found && s == SURG_OK)
+    s = a->before ? join_named(a, ends[0], only) : join_after(a, ends);
+  free(ends);
+  if (s == SURG_OK && !found) return EXIT_USAGE;
   return s == SURG_ENOMEM ? cli_no_memory() : cli_exit_code(s);
 }
 
@@ -377,10 +405,13 @@ static int no_value(const attaching *a, const char *name) {
 
 /* Whether the model has the input or value of the options. */
 static int check_place(const attaching *a) {
-  const char *name = a->before ? a->before : a->after;
-  const surg_value *v = surg_graph_find_value(surg_model_graph(a->m), name);
-  if (!v) return no_value(a, name);
-  if (a->before && !surg_value_is_input(v)) return cli_usage("--before %s: it is no input", name);
+  const size_t n = a->before ? 1 : a->after.n;
+  for (size_t k = 0; k < n; k++) {
+    const char *name = a->before ? a->before : a->after.items[k];
+    const surg_value *v = surg_graph_find_value(surg_model_graph(a->m), name);
+    if (!v) return no_value(a, name);
+    if (a->before && !surg_value_is_input(v)) return cli_usage("--before %s: it is no input", name);
+  }
   return EXIT_DONE;
 }
 
@@ -405,6 +436,8 @@ static void free_words(attaching *a) {
   for (size_t i = 0; i < a->names.n; i++) free((char *)a->names.items[i]);
   free(a->names.items);
   free(a->set.items);
+  free(a->after.items);
+  free(a->use.items);
 }
 
 int cmd_attach(int argc, char **argv) {
@@ -421,8 +454,10 @@ int cmd_attach(int argc, char **argv) {
     }
     if (argc - optind != 3)
       code = cli_usage("attach expects a template, an input file and an output file");
-    else if (!a.before == !a.after)
+    else if (!a.before == !a.after.n)
       code = cli_usage("attach expects --before INPUT or --after VALUE");
+    else if (a.use.n > (a.before ? 1 : a.after.n) || (a.after.n > 1 && a.use.n != a.after.n))
+      code = cli_usage("attach expects a --use INPUT for each --after VALUE, in their order");
     else
       code = cli_check_folder(argv[optind + 2]);
     surg_context *ctx = code == EXIT_DONE ? cli_context(&a.common) : NULL;

@@ -216,6 +216,20 @@ static int take_folder(surgery *j, char **args, int n) {
   return n;
 }
 
+/* Several inputs for one output: one of them may be an option without its dashes. */
+static int too_many(char **args, int n) {
+  surg__stat st;
+  for (int i = 0; i < n; i++) {
+    if (!strchr(args[i], '=') || surg__os_stat(args[i], &st) == 0) continue;
+    char *shown = cli_escaped(args[i], CLI_NAME_PRINT);
+    const int code =
+        shown ? cli_usage("there is no file %s; options start with --", shown) : cli_no_memory();
+    free(shown);
+    return code;
+  }
+  return cli_usage("several models need -i or --out-dir");
+}
+
 /* Determines the inputs and the output, or reports why the arguments are invalid. */
 static int arrange(surgery *j, char **args, int n, int *inputs, const char **out) {
   n = take_folder(j, args, n);
@@ -242,7 +256,7 @@ static int arrange(surgery *j, char **args, int n, int *inputs, const char **out
     cli_error_text(NULL, &t);
     return EXIT_USAGE;
   }
-  if (*inputs > 1) return cli_usage("several models need -i or --out-dir");
+  if (*inputs > 1) return too_many(args, n);
   if (!**out) return cli_usage("an empty file name");
   if (strcmp(*out, "-") == 0 && (j->common.json || j->print_after.n))
     return cli_stdout_twice(j->common.json ? "--json" : "--print-after");
