@@ -53,8 +53,8 @@ static bool check(changing *c, const char *option) {
     if (any) continue;
     char text[TEXT];
     snprintf(text, sizeof text,
-             "%s: the model has no output '%.300s'; add= makes the value one, extract ends the model "
-             "there",
+             "%s: the model has no output '%.300s'; add= makes the value one, extract ends the "
+             "model there",
              option, address);
     if (all) surg_pass_usage(c->p, text);
     return false;

@@ -142,8 +142,8 @@ static surg_pass_result read_change(renaming *r, size_t i, change *c) {
     char typed[NEAREST_NAME + 40] = "";
     if (!*near.best) kind_of(r, name, typed, sizeof typed);
     snprintf(text, sizeof text,
-             "'%.300s' is none of input.NAME, output.NAME, value.NAME, node.NAME, dim.NAME%s%s", name,
-             nearest_hint(&near), typed);
+             "'%.300s' is none of input.NAME, output.NAME, value.NAME, node.NAME, dim.NAME%s%s",
+             name, nearest_hint(&near), typed);
     return surg_pass_usage(r->p, text);
   }
   if (!c->to || !*c->to || surg_pass_pair_value(r->p, i, 1)) {
