@@ -137,8 +137,8 @@ static surg_pass_result check_axis(surg_pass_ctx *p, const key *k) {
   char text[TEXT];
   if (d.value < 0 || d.value == k->to) return SURG_PASS_UNCHANGED;
   snprintf(text, sizeof text,
-           "'%.300s' is %lld already; dynamic gives it a symbol, which freeze can fix anew", k->name,
-           (long long)d.value);
+           "'%.300s' is %lld already; dynamic gives it a symbol, which freeze can fix anew",
+           k->name, (long long)d.value);
   return surg_pass_usage(p, text);
 }
 
