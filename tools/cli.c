@@ -469,14 +469,19 @@ static bool has_json(int argc, char **argv, const struct option *known) {
   return is && has;
 }
 
+#define LETTERS 16 /* one-letter options of a command, with their colons */
+
 bool cli_options(int argc, char **argv, const cli_command *c, int *code) {
   *c->common = (cli_common){.load = {.size = sizeof(surg_load_options)}};
   opterr = 0;
   *code = EXIT_DONE;
   note_command(c->help);
   if (has_json(argc, argv, c->options)) cli_json_asked();
+  char letters[LETTERS];
+  snprintf(letters, sizeof letters, "%sh", c->letters ? c->letters : "");
   while (*code == EXIT_DONE) {
-    const int o = getopt_long(argc, argv, c->letters ? c->letters : "", c->options, NULL);
+    int o = getopt_long(argc, argv, letters, c->options, NULL);
+    if (o == 'h') o = OPT_HELP;
     if (o == -1) {
       if (!c->ends_itself) cli_limit_time(c->common);
       return true;

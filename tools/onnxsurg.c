@@ -187,15 +187,8 @@ typedef struct arguments {
   int code;
 } arguments;
 
-/* `onnxsurg -h` and `onnxsurg COMMAND -h` mean --help; elsewhere -h can be a value. */
-static void short_help(int argc, char **argv) {
-  for (int i = 1; i < argc && i < 3; i++)
-    if (strcmp(argv[i], "-h") == 0) argv[i] = (char *)(uintptr_t) "--help";
-}
-
 static void run_main(void *user) {
   arguments *a = user;
-  short_help(a->argc, a->argv);
   a->code = a->argc > 1 ? run_command(a->argv[1], a->argc - 1, a->argv + 1) : -1;
   if (a->code < 0 && a->argc > 1) a->code = no_command(a->argc, a->argv);
   if (a->code < 0 && a->argc > 1) a->code = late_command(a->argc, a->argv);

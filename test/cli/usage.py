@@ -69,6 +69,8 @@ class Usage(Case):
         for words in ([], ['check'], ['simplify'], ['remove-op']):
             with self.subTest(words):
                 self.assertEqual(self.ok(*words, '-h'), self.ok(*words, '--help'))
+                if words:
+                    self.assertEqual(self.ok(*words, 'a', 'b', '-h'), self.ok(*words, '--help'))
 
     def test_each_command_names_its_own_help(self):
         for command in COMMANDS:
