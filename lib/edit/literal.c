@@ -100,10 +100,13 @@ static surg_status convert(surg_model *m, const surg_value *v, int dtype, const 
   const bool typed = strncmp(surg_value_name(v), SURG__LITERAL_TYPED, 2) == 0;
   const bool like = same_count(t, dims, rank);
   if (!typed && dims && !like) {
+    uint64_t wanted = 1;
+    for (size_t i = 0; i < rank; i++) wanted *= (uint64_t)dims[i]; /* of a tensor that exists */
     if (why)
       snprintf(why, room,
-               "%llu numbers do not fit the shape; to change it, write the type, as in "
+               "expected %llu number%s, found %llu; to change the shape, write the type, as in "
                "float[2] {1, 2}",
+               (unsigned long long)wanted, wanted == 1 ? "" : "s",
                (unsigned long long)surg_tensor_count(t));
     return SURG_EUSAGE;
   }
