@@ -186,7 +186,7 @@ static bool apply(mover *v, surg_node *n, const surg_rule *r, reason *why) {
     v->made.count = 0;
     m->lacked = false;
     if (surg_pass_allows_rule(v->pass, r))
-      s = surg__emit_any(m, &v->made);
+      s = v->trial ? surg__emit_any(m, &v->made) : surg__emit_stated(v->pass, m, &v->made);
     else
       give_reason(why, OF_CONSENT, r, consent[r->exactness]);
     if (m->lacked)
@@ -470,6 +470,7 @@ static void move_scope(mover *v, int64_t to) {
     forget_erased(v);
     if (v->next == to) mend_constants(v);
     if (!v->failed && !set_import(v, v->next)) v->failed = true;
+    if (!v->trial) surg__state_step(v->pass);
     v->at = v->next;
   }
 }

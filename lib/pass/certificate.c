@@ -193,6 +193,19 @@ static json_t *imports_of(surg__certificate *c) {
   return j;
 }
 
+/* The imports, if the reader does not know them. */
+static json_t *new_imports(surg__certificate *c) {
+  json_t *now = c->imports ? imports_of(c) : NULL;
+  c->imports = false;
+  if (!now || json_equal(now, c->stated)) {
+    json_decref(now);
+    return NULL;
+  }
+  json_decref(c->stated);
+  c->stated = json_incref(now);
+  return now;
+}
+
 /* States one thing that changed. The list of what changed may grow meanwhile. */
 static void state(surg__certificate *c, const surg__cert_thing *t, json_t *erased, json_t *nodes,
                   json_t *constants, json_t *all) {
@@ -232,8 +245,8 @@ static json_t *replaced_pairs(surg__certificate *c) {
 
 void surg__certificate_step(surg__certificate *c, json_t *label) {
   json_t *step = json_object(), *erased = json_array(), *nodes = json_object();
-  json_t *constants = json_object(), *all = json_object();
-  if (!c || (!c->touched.count && !c->replaced.count && !c->imports)) goto end;
+  json_t *constants = json_object(), *all = json_object(), *imports = c ? new_imports(c) : NULL;
+  if (!c || (!c->touched.count && !c->replaced.count && !imports)) goto end;
   json_object_set_new(step, "step", json_integer((json_int_t)++c->steps));
   surg__json_set(c->ctx, step, "pass", c->pass);
   if (label) json_object_update(step, label);
@@ -249,11 +262,11 @@ void surg__certificate_step(surg__certificate *c, json_t *label) {
   json_object_set(step, "nodes", nodes);
   json_object_set(step, "constants", constants);
   json_object_set(step, "graphs", all);
-  if (c->imports) json_object_set_new(step, "imports", imports_of(c));
+  if (imports) json_object_set(step, "imports", imports);
   put_line(c, json_incref(step));
   c->touched.count = c->replaced.count = 0;
-  c->imports = false;
 end:
+  json_decref(imports);
   json_decref(step);
   json_decref(erased);
   json_decref(nodes);
@@ -318,6 +331,7 @@ static surg_status file_digest(surg_context *ctx, const char *path, char out[SUR
 
 static void release(surg__certificate *c) {
   if (c->out) fclose(c->out);
+  json_decref(c->stated);
   surg__vec_free(c->ctx, &c->things);
   surg__vec_free(c->ctx, &c->touched);
   surg__vec_free(c->ctx, &c->replaced);
@@ -345,6 +359,7 @@ surg_status surg__certificate_open(surg_model *m, const char *path, surg__certif
   if (!c) return surg__oom(ctx, NULL);
   *c = (surg__certificate){.ctx = ctx, .model = m, .path = path, .pass = "load"};
   surg__buf_init(&c->line, ctx);
+  c->stated = imports_of(c);
   c->out = surg__os_fopen(path, "w");
   surg_status s = c->out ? put_header(c)
                          : surg__error(ctx, SURG_EIO, path, "cannot write: %s", strerror(errno));
@@ -363,6 +378,8 @@ bool surg__certificate_restart(surg__certificate *c, surg_model *m) {
   c->model = m;
   c->things.count = c->touched.count = c->replaced.count = 0;
   c->imports = false;
+  json_decref(c->stated);
+  c->stated = imports_of(c);
   if (c->table) memset(c->table, 0, c->room * sizeof *c->table);
   put_line(c, json_pack("{s:b}", "undone", true));
   return name_all(c) && surg_model_listen(m, on_event, c) == SURG_OK;

@@ -29,7 +29,8 @@ struct surg__certificate {
   surg__buf line;
   int error;
   bool failed; /* out of memory */
-  bool imports;
+  bool imports;   /* they may have changed */
+  json_t *stated; /* imports that the reader knows */
   uint64_t steps;
   uint32_t made[3]; /* new nodes, values and graphs */
   SURG_VEC(surg__cert_thing) things;

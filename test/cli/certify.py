@@ -109,6 +109,54 @@ class Certify(Case):
                     self.certify(data, *options)
                     self.assertIsNone(self.verdict())
 
+    def test_moves(self):
+        """Opset moves: rules, and nodes that mean the same in the next version."""
+        for data, opset in ((pooled(), '13'), (pooled(), '9'), (pooled(), '21'), (sizes(), '11')):
+            with self.subTest(opset):
+                self.certify(data, '--opset', opset)
+                self.assertIsNone(self.verdict())
+        self.certify(modern(), '--opset', '9')
+        self.assertIsNone(self.verdict())
+        lines = [json.loads(l) for l in self.read('c.jsonl').splitlines()]
+        for j in steps(lines):  # a rule for another version than the one that follows
+            if 'rule' in j:
+                j['opset'] += 1
+        self.seal(lines, self.read('out.onnx'))
+        report = check.Report()
+        why = report.verdict('t.jsonl', 'in.onnx', 'out.onnx')
+        self.assertTrue(why or sum(report.replay.unproven.values()))
+
+    def test_versions(self):
+        """Which nodes mean the same one opset on, or before."""
+        from state import Node
+        from steps import Replay
+        from versions import Versions
+        self.write('in.onnx', pooled())
+        versions = Versions(ROOT / 'lib/schema')
+        replay = Replay(check.State(check.Model('in.onnx')), None, versions)
+        node = lambda op, **attrs: Node('0', '', op, '', ['0/x', '0/x', '0/x'], ['0/y'], attrs)
+        i = lambda v: [2, v]
+        for old, new, a, b, fine in (
+                (node('Relu'), node('Relu'), 12, 13, True),
+                (node('Softmax'), node('Softmax'), 12, 13, False),
+                (node('Softmax', axis=i(3)), node('Softmax', axis=i(3)), 12, 13, True),
+                (node('Softmax', axis=i(2)), node('Softmax', axis=i(2)), 12, 13, False),
+                (node('Softmax'), node('Softmax', axis=i(-1)), 13, 12, True),
+                (node('Softmax'), node('Softmax', axis=i(1)), 13, 12, False),
+                (node('Concat', axis=i(-1)), node('Concat', axis=i(-1)), 11, 10, False),
+                (node('Concat', axis=i(1)), node('Concat', axis=i(1)), 11, 10, True),
+                (node('Concat', axis=i(1)), node('Concat', axis=i(2)), 11, 10, False),
+                (node('Concat', axis=['ref', 'a']), node('Concat', axis=['ref', 'a']), 10, 11, False),
+                (node('Reshape', allowzero=i(0)), node('Reshape'), 14, 13, True),
+                (node('Reshape', allowzero=i(1)), node('Reshape'), 14, 13, False),
+                (node('Add', broadcast=i(1)), node('Add'), 6, 7, True),
+                (node('Clip'), node('Clip'), 10, 11, False),
+                (node('Upsample'), node('Upsample'), 9, 10, False),
+                (node('Gelu'), node('Gelu'), 20, 19, False),
+                (node('Add'), node('Add'), 7, 6, True)):
+            with self.subTest(op=new.op, attrs=new.attrs, a=a, b=b):
+                self.assertIs(versions.same(old, new, a, b, replay), fine)
+
     def test_missing(self):
         """Weights whose file is missing are stated without a digest."""
         far = lambda name: w.tensor(name, w.FLOAT, [4], None, w.external('none.bin', 0, 16))

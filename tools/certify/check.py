@@ -8,22 +8,23 @@ import pathlib
 
 from proto import Model
 from rules import Catalogue
-from state import Refused, State
+from state import Refused, State, refuse
 from steps import Replay
+from versions import Versions
 
 RULES = pathlib.Path(__file__).resolve().parents[2] / 'passes' / 'rules'
 
 
 STATUS = RULES.parents[1] / 'test' / 'proofs' / 'status.txt'
 catalogue_of = functools.lru_cache()(Catalogue)
+versions_of = functools.lru_cache()(Versions)
 
 
 def lines_of(path):
     """(number, object) of each line, and the digest of all but the last."""
     data = pathlib.Path(path).read_bytes()
     lines = data.splitlines(keepends=True)
-    if len(lines) < 3:
-        raise Refused('the certificate has no end')
+    refuse(len(lines) < 3, 'the certificate has no end')
     out = []
     for k, line in enumerate(lines):
         try:
@@ -33,28 +34,26 @@ def lines_of(path):
     return out, hashlib.sha256(b''.join(lines[:-1])).hexdigest()
 
 
-def expect(ok, text):
-    if not ok:
-        raise Refused(text)
-
-
 def check(certificate, source, output, report, rules=None):
     """Raises Refused unless `output` is what the certificate makes of `source`."""
     report.line = 1
     lines, above = lines_of(certificate)
     head, last, order = lines[0][1], lines[-1][1], lines[-2][1]
     before, after = Model(source), Model(output)
-    expect(head.get('certificate') == 1, 'another version of certificates')
-    expect(head['input'] == before.stated, 'the input file is another one')
+    refuse(head.get('certificate') != 1, 'another version of certificates')
+    refuse(head['input'] != before.stated, 'the input file is another one')
     report.line = len(lines)
-    expect(last['above'] == above, 'the certificate was changed')
-    expect(last['output'] == after.stated, 'the output file is another one')
+    refuse(last['above'] != above, 'the certificate was changed')
+    refuse(last['output'] != after.stated, 'the output file is another one')
     catalogue = catalogue_of(tuple(rules or sorted(RULES.glob('*.rules'))))
-    replay = report.replay = Replay(State(before), catalogue)
+    versions = versions_of(RULES.parents[1] / 'lib/schema')
+    replay = report.replay = Replay(State(before), catalogue, versions)
+    count = 0
     for number, step in lines[1:-2]:
-        report.line = number
+        report.line, count = number, count + ('step' in step)
+        refuse(step.get('step', count) != count, 'a step is left out')
         if step.get('undone'):
-            replay = report.replay = Replay(State(before), catalogue)
+            replay = report.replay = Replay(State(before), catalogue, versions)
         else:
             replay.step(step)
     report.line = len(lines) - 1
@@ -80,7 +79,8 @@ class Report:
         proof, by = {l.split()[0]: l.split()[1] for l in lines}, collections.Counter()
         for (what, kind), n in yes.items():
             rule = what[5:] if what.startswith('rule ') else None
-            by['%s/%s' % (kind, proof.get(rule, 'tested')) if rule else 'recomputed'] += n
+            by['%s/%s' % (kind, proof.get(rule, 'tested')) if rule else
+               kind if kind == 'kept' else 'recomputed'] += n
         yield 'rewrites: %d, proven: %d (%s), not proven: %d' % (
             sum(yes.values()) + sum(no.values()), sum(yes.values()),
             ', '.join('%s %d' % x for x in sorted(by.items())) or 'none', sum(no.values()))

@@ -5,6 +5,8 @@ once. What is left out is counted by the caller as not recomputed."""
 import math
 import struct
 
+from proto import FLOAT, FLOATS, INT, INTS as INT_LIST, STRING, TENSOR
+
 MOST = 1 << 21  # elements of a result
 CODES = {1: 'f', 2: 'B', 3: 'b', 4: 'H', 5: 'h', 6: 'i', 7: 'q', 9: 'B', 10: 'e', 11: 'd',
          12: 'I', 13: 'Q'}
@@ -37,6 +39,35 @@ def array_of(t):
     if width is None:
         return None
     return Array(t.dtype, t.dims, [data[i:i + width] for i in range(0, len(data), width)])
+
+
+def float_of(digits):
+    return struct.unpack('>f', bytes.fromhex(digits))[0]
+
+
+def attr_value(a):
+    """An attribute as a value of expressions; None: it is only copied."""
+    kind, v = a
+    if kind in (INT, INT_LIST):
+        return v
+    if kind == FLOAT:
+        return float_of(v)
+    if kind == FLOATS:
+        return [float_of(x) for x in v]
+    if kind == STRING:
+        return bytes.fromhex(v).decode('utf-8', 'replace')
+    a = array_of(v) if kind == TENSOR else None
+    return a.items if a is not None and len(a.items) <= 4096 else None
+
+
+def reader(n):
+    """A function that reads attributes of a node."""
+    def attr(name, default=None):
+        kind, value = n.attrs.get(name, (TENSOR, default))
+        if kind == 'ref':
+            raise ValueError(name)
+        return value if kind == TENSOR else attr_value([kind, value])
+    return attr
 
 
 def size_of(dims):
@@ -358,7 +389,7 @@ def reshaped(op, ins, attr, outputs):
     return None
 
 
-def new_dims(op, ins, attr):
+def new_dims(op, ins, attr, size_of=size_of):
     x = ins[0]
     if op == 'Flatten':
         a = attr('axis', 1)

@@ -305,8 +305,7 @@ class Graph:
 
     def add_tensor(self, b, folder):
         name = next((text(v) for n, _, v in fields(b) if n == 8), '')
-        t = read_tensor(b, folder)
-        self.inits[name] = t
+        self.inits[name] = read_tensor(b, folder)
         return name
 
 
@@ -316,8 +315,8 @@ class Function:
         self.inputs, self.outputs, self.nodes, self.inits = [], [], [], {}
         self.imports = {}
         for n, _, v in fields(b):
-            if n == 1:
-                self.name = text(v)
+            if n in (1, 10, 13):
+                setattr(self, {1: 'name', 10: 'domain', 13: 'overload'}[n], text(v))
             elif n == 4:
                 self.inputs.append((text(v), None))
             elif n == 5:
@@ -326,10 +325,6 @@ class Function:
                 self.nodes.append(Node(v, folder))
             elif n == 9:
                 self.imports.update([read_import(v)])
-            elif n == 10:
-                self.domain = text(v)
-            elif n == 13:
-                self.overload = text(v)
 
 
 def read_import(b):

@@ -7,10 +7,10 @@ import pathlib
 import re
 import struct
 
-from folds import CODES, INTS as INT_TYPES, array_of, cast
-from proto import FLOAT, FLOATS, INT, INTS, STRING, TENSOR, Tensor
-from shapes import Fact, Sum, add, float_of, product, symbol
-from state import Refused, same_attr
+from folds import CODES, INTS as INT_TYPES, array_of, attr_value, cast
+from proto import FLOAT, FLOATS, TENSOR, Tensor
+from shapes import Fact, Sum, add, product, symbol
+from state import Refused, refuse, same_attr
 
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#[^\n]*|\.\.\.|\d+\.\d+(?:e[-+]?\d+)?|\d+e[-+]?\d+|0x[\w.+-]+'
                    r'|\d+|[A-Za-z_]\w*(?:-\w+)*|\?=|[=!<>]=|\.\.|\S')
@@ -21,32 +21,6 @@ DTYPES = {'f32': 1, 'u8': 2, 'i8': 3, 'u16': 4, 'i16': 5, 'i32': 6, 'i64': 7, 's
           'double': 11, 'uint32': 12, 'uint64': 13, 'bfloat16': 16, 'i4': 22, 'u4': 21}
 COMMUTATIVE = {'Add', 'Mul', 'And', 'Or', 'Xor', 'Equal', 'Min', 'Max', 'Sum', 'Mean',
                'BitwiseAnd', 'BitwiseOr', 'BitwiseXor'}
-# Defaults of attributes, where every version has the same.
-DEFAULTS = {
-    'Gather': {'axis': 0}, 'Softmax': {}, 'Cast': {'saturate': 1}, 'CastLike': {'saturate': 1},
-    'Flatten': {'axis': 1}, 'Gemm': {'alpha': 1.0, 'beta': 1.0, 'transA': 0, 'transB': 0},
-    'Split': {'axis': 0}, 'ArgMax': {'axis': 0, 'keepdims': 1, 'select_last_index': 0},
-    'ArgMin': {'axis': 0, 'keepdims': 1, 'select_last_index': 0}, 'LeakyRelu': {'alpha': 0.01},
-    'Reshape': {'allowzero': 0}, 'Conv': {'group': 1, 'auto_pad': 'NOTSET'},
-    'ConvTranspose': {'group': 1, 'auto_pad': 'NOTSET'}, 'Pad': {'mode': 'constant'},
-    'Shape': {'start': 0}, 'MaxPool': {'auto_pad': 'NOTSET', 'ceil_mode': 0, 'storage_order': 0},
-    'AveragePool': {'auto_pad': 'NOTSET', 'ceil_mode': 0, 'count_include_pad': 0},
-    'BatchNormalization': {'training_mode': 0, 'epsilon': 1e-5, 'momentum': 0.9, 'spatial': 1}, 'Concat': {}, 'Elu': {'alpha': 1.0},
-    'Resize': {'mode': 'nearest', 'coordinate_transformation_mode': 'half_pixel', 'antialias': 0,
-               'nearest_mode': 'round_prefer_floor', 'exclude_outside': 0,
-               'cubic_coeff_a': -0.75, 'extrapolation_value': 0.0,
-               'keep_aspect_ratio_policy': 'stretch'},
-    'InstanceNormalization': {'epsilon': 1e-5}, 'ThresholdedRelu': {'alpha': 1.0},
-    'LayerNormalization': {'axis': -1, 'stash_type': 1, 'epsilon': 1e-5},
-    'DepthToSpace': {'mode': 'DCR'}, 'CumSum': {'exclusive': 0, 'reverse': 0},
-    'QuantizeLinear': {'axis': 1, 'saturate': 1}, 'DequantizeLinear': {'axis': 1},
-    'Mod': {'fmod': 0}, 'Gelu': {'approximate': 'none'}, 'OneHot': {'axis': -1},
-    'HardSigmoid': {'alpha': 0.2, 'beta': 0.5}, 'GatherElements': {'axis': 0}, 'GatherND': {'batch_dims': 0},
-    'Trilu': {'upper': 1}, 'Upsample': {'mode': 'nearest'}, 'LogSoftmax': {},
-}
-for _op in '''ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum
-ReduceLogSumExp ReduceSumSquare'''.split():
-    DEFAULTS[_op] = {'keepdims': 1, 'noop_with_empty_axes': 0}
 
 
 class DType(int):
@@ -123,8 +97,7 @@ class Parser:
 
     def take(self, want=None):
         t = self.peek()
-        if want is not None and t != want:
-            raise Refused('rule text: %s instead of %s' % (t, want))
+        refuse(want is not None and t != want, 'rule text: %s instead of %s' % (t, want))
         self.at += 1
         return t
 
@@ -167,8 +140,7 @@ class Parser:
         return b
 
     def name(self):
-        t = self.take()
-        return t.strip('"')
+        return self.take().strip('"')
 
     def stmt(self, pattern):
         s = Stmt()
@@ -249,17 +221,14 @@ class Parser:
 
     # --- expressions ---
 
-    def either(self):
-        e = self.both()
-        while self.got('or'):
-            e = ('or', e, self.both())
+    def chain(self, signs, part):
+        e = part()
+        while self.peek() and self.peek() in signs:
+            e = (self.take(), e, part())
         return e
 
-    def both(self):
-        e = self.negated()
-        while self.got('and'):
-            e = ('and', e, self.negated())
-        return e
+    def either(self):
+        return self.chain(('or',), lambda: self.chain(('and',), self.negated))
 
     def negated(self):
         if self.got('not'):
@@ -274,16 +243,7 @@ class Parser:
         return e
 
     def sum(self):
-        e = self.term()
-        while self.peek() in ('+', '-'):
-            e = (self.take(), e, self.term())
-        return e
-
-    def term(self):
-        e = self.signed()
-        while self.peek() in ('*', '/', '%'):
-            e = (self.take(), e, self.signed())
-        return e
+        return self.chain('+-', lambda: self.chain('*/%', self.signed))
 
     def signed(self):
         if self.got('-'):
@@ -555,44 +515,33 @@ def total(e):
 
 
 def pairwise(f, a, b):
+    """f of numbers, or of each pair of two lists; the language computes with known numbers."""
     if isinstance(a, list) or isinstance(b, list):
         n = len(a) if isinstance(a, list) else len(b)
         a, b = (x if isinstance(x, list) else [x] * n for x in (a, b))
-        return [pairwise(f, x, y) for x, y in zip(a, b)]
-    return None if a is None or b is None or isinstance(a, Sum) or isinstance(b, Sum) else f(a, b)
+        return [pairwise(f, x, y) for x, y in zip(a, b)] if len(a) == len(b) else None
+    return None if any(x is None or isinstance(x, (str, Sum)) for x in (a, b)) else f(a, b)
 
 
 def ordered(sign, a, b):
     if any(x is None or isinstance(x, (list, str, tuple)) for x in (a, b)):
         return None
     if isinstance(a, Sum) or isinstance(b, Sum):
-        d = add(a, b, -1)
-        if isinstance(d, int):
-            a, b = d, 0
-        else:
+        a, b = add(a, b, -1), 0
+        if not isinstance(a, int):
             return None
     return {'<': a < b, '<=': a <= b, '>': a > b, '>=': a >= b}[sign]
 
 
 def arith(op, a, b):
-    if isinstance(a, list) or isinstance(b, list):
-        n = len(a) if isinstance(a, list) else len(b)
-        if isinstance(a, list) and isinstance(b, list) and len(a) != len(b):
-            return None
-        a, b = (x if isinstance(x, list) else [x] * n for x in (a, b))
-        return [arith(op, x, y) for x, y in zip(a, b)]
-    if a is None or b is None or isinstance(a, str) or isinstance(b, str):
-        return None
-    if isinstance(a, Sum) or isinstance(b, Sum):
-        return None  # the language computes with known numbers
+    return pairwise(lambda x, y: computed(op, x, y), a, b)
+
+
+def computed(op, a, b):
     try:
         real = isinstance(a, float) or isinstance(b, float)
-        if op == '+':
-            return a + b
-        if op == '-':
-            return a - b
-        if op == '*':
-            return a * b
+        if op in '+-*':
+            return a + b if op == '+' else a - b if op == '-' else a * b
         if op == '/':
             return (math.copysign(math.inf, a) * math.copysign(1, b) if b == 0 and a else
                     math.nan if b == 0 else a / b) if real else a // b if b else None
@@ -604,28 +553,12 @@ def arith(op, a, b):
 # --- a step that applies a rule ---
 
 
-def attr_value(a):
-    """An attribute as a value of expressions; None: it is only copied."""
-    kind, v = a
-    if kind in (INT, INTS):
-        return v
-    if kind == FLOAT:
-        return float_of(v)
-    if kind == FLOATS:
-        return [float_of(x) for x in v]
-    if kind == STRING:
-        return bytes.fromhex(v).decode('utf-8', 'replace')
-    if kind == TENSOR:
-        a = array_of(v)
-        return a.items if a is not None and len(a.items) <= 4096 else None
-    return None
-
-
 class Application:
     """One application of a rule: `check` before the edits, `emitted` after them."""
 
-    def __init__(self, rule, step, state, facts):
-        self.rule, self.step, self.s = rule, step, state
+    def __init__(self, rule, step, state, facts, versions, at):
+        """at: the opset of the match; where the opset moves, the emission is for the next one."""
+        self.rule, self.step, self.s, self.versions, self.at = rule, step, state, versions, at
         self.m = Match(state, facts, dict(step['values']), {
             r['value']: r for r in step.get('ranges', ())})
         self.m.opset = step['opset']
@@ -640,8 +573,7 @@ class Application:
             if f.get('dtype') and own.dtype and f['dtype'] != own.dtype:
                 raise Refused('%s has another element type than stated' % v)
             if dims is not None and own.dims is not None:
-                if len(dims) != len(own.dims):
-                    raise Refused('%s has another rank than stated' % v)
+                refuse(len(dims) != len(own.dims), '%s has another rank than stated' % v)
                 for a, b in zip(dims, own.dims):
                     if isinstance(a, int) and isinstance(b, int) and a != b:
                         raise Refused('%s has other dimensions than stated' % v)
@@ -661,25 +593,20 @@ class Application:
     def check(self):
         pattern = self.rule.match
         names = self.step['match']
-        k = 0
         stmts = pattern.stmts
-        if len(names) != len(stmts):
-            raise Refused('the match does not have the nodes of the pattern')
+        refuse(len(names) != len(stmts), 'the match does not have the nodes of the pattern')
         self.claimed = self.claims()
         for stmt, nid in zip(stmts, names):
             if stmt.kind == 'let':
                 self.m.data[stmt.name] = self.m.eval(stmt.expr)
                 continue
             node = self.s.nodes.get(nid)
-            if node is None:
-                raise Refused('there is no node %s' % nid)
+            refuse(node is None, 'there is no node %s' % nid)
             self.nodes.append((stmt, nid, node.copy()))
             self.match_node(stmt, nid, node)
-        if self.step['opset'] < pattern.lo or self.step['opset'] > pattern.hi:
-            raise Refused('the pattern is not for opset %d' % self.step['opset'])
+        refuse(not pattern.lo <= self.at <= pattern.hi, 'the pattern is not for opset %d' % self.at)
         self.guard(pattern.guard, 'the guard of the pattern')
-        if not 0 <= self.step['emit'] < len(self.rule.emits):
-            raise Refused('there is no such emission')
+        refuse(not 0 <= self.step['emit'] < len(self.rule.emits), 'there is no such emission')
         self.emit = self.rule.emits[self.step['emit']]
         if not self.emit.lo <= self.step['opset'] <= self.emit.hi:
             raise Refused('the emission is not for opset %d' % self.step['opset'])
@@ -694,10 +621,14 @@ class Application:
     def eval(self, e):
         v = self.m.eval(e)
         if v is None or isinstance(v, list) and any(i is None or isinstance(i, Sum) for i in v):
-            self.m.claims = self.claimed
-            v = self.m.eval(e)
-            self.m.claims = None
+            v = self.by_claims(e)
             self.unknown.append('value with a stated fact: %s' % spelled(e))
+        return v
+
+    def by_claims(self, e):
+        self.m.claims = self.claimed
+        v = self.m.eval(e)
+        self.m.claims = None
         return v
 
     def guard(self, e, what):
@@ -710,9 +641,7 @@ class Application:
             return
         v = self.m.eval(e)
         if v is None:
-            self.m.claims = self.claimed
-            v = self.m.eval(e)
-            self.m.claims = None
+            v = self.by_claims(e)
             if v:
                 self.unknown.append('guard with a stated fact: %s' % spelled(e))
             elif v is None:
@@ -760,8 +689,7 @@ class Application:
             raise Refused('attribute %s has another value' % name)
 
     def default(self, n, name):
-        d = DEFAULTS.get(n.op, {}).get(name) if not n.domain else None
-        return struct.unpack('f', struct.pack('f', d))[0] if isinstance(d, float) else d
+        return self.versions.default(n, name, self.at)
 
     def match_values(self, s, nid, n):
         for k, v in enumerate(n.outs):
@@ -811,8 +739,7 @@ class Application:
             while at in replaced and hops <= len(replaced):
                 at, hops = replaced[at], hops + 1
             if at == v and v not in self.s.producer and v not in self.s.const:
-                if self.s.used(v):
-                    raise Refused('%s is not defined any more' % v)
+                refuse(self.s.used(v), '%s is not defined any more' % v)
                 continue
             if at == v and not self.s.used(v):
                 continue
@@ -848,13 +775,10 @@ class Application:
                     todo.append((stmt.name, v, None))
                 continue
             at = self.s.producer.get(v)
-            if at is None:
-                raise Refused('%s is not made by a %s' % (v, stmt.op))
+            refuse(at is None, '%s is not made by a %s' % (v, stmt.op))
             nid, out = at
-            if out != k:
-                raise Refused('%s is another output of %s' % (v, nid))
-            if self.seen.setdefault(id(stmt), nid) != nid:
-                raise Refused('%s is made twice' % name)
+            refuse(out != k, '%s is another output of %s' % (v, nid))
+            refuse(self.seen.setdefault(id(stmt), nid) != nid, '%s is made twice' % name)
             if nid in self.visited:
                 continue
             self.visited.add(nid)
@@ -868,21 +792,17 @@ class Application:
         if stmt.more_in:
             source, old = self.more()
             want += [('exact', v) for v in old.ins[len(source.ins):]]
-        while len(want) > len(ins):
-            ins.append(None)
+        ins += [None] * (len(want) - len(ins))
         if len(ins) > len(want) and any(v is not None for v in ins[len(want):]):
             raise Refused('node %s has more inputs' % nid)
         for a, v in zip(want, ins):
             if a[0] == 'absent' or (a[0] == 'value' and v is None and
                                     a[1] not in self.defs and not self.m.values.get(a[1])):
-                if v is not None:
-                    raise Refused('node %s has an input too many' % nid)
+                refuse(v is not None, 'node %s has an input too many' % nid)
             elif a[0] == 'exact':
-                if v != a[1]:
-                    raise Refused('node %s reads %s, not %s' % (nid, v, a[1]))
+                refuse(v != a[1], 'node %s reads %s, not %s' % (nid, v, a[1]))
             elif a[0] == 'value':
-                if v is None:
-                    raise Refused('node %s lacks an input' % nid)
+                refuse(v is None, 'node %s lacks an input' % nid)
                 todo.append((a[1], v, None))
             else:
                 self.made_constant(nid, v, a)
@@ -902,8 +822,7 @@ class Application:
             t = Tensor(x.dtype, x.dims, raw=x.raw())
         want = self.eval(a[1])
         dtype = self.eval(a[2]) if a[2][0] == 'call' else DTYPES.get(a[2][1])
-        if t is None:
-            raise Refused('node %s reads %s, which is no constant' % (nid, v))
+        refuse(t is None, 'node %s reads %s, which is no constant' % (nid, v))
         if want is None or dtype is None:
             self.unknown.append('value of a constant: %s' % spelled(a[1]))
             return
@@ -914,8 +833,7 @@ class Application:
         left = dict(n.attrs)
         for name, expr, _, dtype in stmt.attrs:
             a = left.pop(name, None)
-            if a is None:
-                raise Refused('node %s lacks attribute %s' % (nid, name))
+            refuse(a is None, 'node %s lacks attribute %s' % (nid, name))
             if expr[0] == 'word' and expr[1] in self.m.attrs and dtype is None and \
                     self.m.attrs[expr[1]][0] == name:
                 if not same_attr(a, self.m.attrs[expr[1]][1]):
@@ -939,8 +857,7 @@ class Application:
                 b = left.pop(name, None)
                 if b is None or not same_attr(a, b):
                     raise Refused('attribute %s of node %s is not copied' % (name, nid))
-        if left:
-            raise Refused('node %s has attribute %s too many' % (nid, ', '.join(left)))
+        refuse(left, 'node %s has attribute %s too many' % (nid, ', '.join(left)))
 
 
 def single(want, a):

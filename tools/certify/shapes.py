@@ -4,10 +4,7 @@
 A dimension is an integer or a Sum: a linear combination of products of symbols. A dimension that no
 rule here determines is a symbol of its own, since it has one value in every run. A name always
 stands for the same value, so a fact that was found stays true."""
-import struct
-
-from folds import Array, array_of, evaluate
-from proto import FLOAT, FLOATS, INT, INTS, STRING
+from folds import Array, array_of, evaluate, new_dims, reader
 
 SMALL = 64  # elements of a value that are followed
 RANKED = 'Slice Transpose Unsqueeze Squeeze Split Resize Tile'.split()  # of input 0 the rank is needed
@@ -270,6 +267,13 @@ class Facts:
     def fresh(self, v, k):
         return symbol((v, k))
 
+    def free(self, v, rank, start=0):
+        return tuple(self.fresh(v, k) for k in range(start, rank))
+
+    def axis(self, n, rank, default=0):
+        a = self.attr(n, 'axis', default)
+        return a + rank if a < 0 else a
+
     def broadcast(self, facts, v):
         facts = [f for f in facts if f is not None]
         if not facts or any(f.dims is None for f in facts):
@@ -289,20 +293,7 @@ class Facts:
         return tuple(out)
 
     def attr(self, n, name, default=None):
-        if name not in n.attrs:
-            return default
-        kind, value = n.attrs[name]
-        if kind == 'ref':
-            return None
-        if kind in (INT, INTS):
-            return value
-        if kind == STRING:
-            return bytes.fromhex(value).decode('utf-8', 'replace')
-        if kind == FLOAT:
-            return float_of(value)
-        if kind == FLOATS:
-            return [float_of(x) for x in value]
-        return value
+        return reader(n)(name, default)
 
     def axes(self, n, ins, rank, at=1):
         """Axes of an attribute or an input; None: unknown; []: absent."""
@@ -322,7 +313,7 @@ class Facts:
         axes = self.axes(n, ins, len(dims))
         keep = self.attr(n, 'keepdims', 1)
         if axes is None:
-            return tuple(self.fresh(v, k) for k in range(len(dims))) if keep == 1 else None
+            return self.free(v, len(dims)) if keep == 1 else None
         if not axes:
             if self.attr(n, 'noop_with_empty_axes', 0):
                 return dims
@@ -349,15 +340,13 @@ class Facts:
         x, i = ins[0], ins[1]
         if x.dims is None or i.dims is None:
             return Fact(x.dtype)
-        axis = self.attr(n, 'axis', 0)
-        axis += len(x.dims) if axis < 0 else 0
+        axis = self.axis(n, len(x.dims))
         return Fact(x.dtype, x.dims[:axis] + i.dims + x.dims[axis + 1:])
 
     def op_Concat(self, n, ins, out, v):
         if any(f.dims is None for f in ins):
             return Fact(ins[0].dtype)
-        axis = self.attr(n, 'axis', 1)
-        axis += len(ins[0].dims) if axis < 0 else 0
+        axis = self.axis(n, len(ins[0].dims), 1)
         dims = list(ins[0].dims)
         for k in range(len(dims)):
             fixed = [f.dims[k] for f in ins if isinstance(f.dims[k], int)]
@@ -376,7 +365,7 @@ class Facts:
             axes = ins[3].elems if len(ins) > 3 and n.ins[3] else None
             steps = ins[4].elems if len(ins) > 4 and n.ins[4] else None
             if len(ins) > 3 and n.ins[3] and axes is None:
-                return Fact(x.dtype, tuple(self.fresh(v, k) for k in range(len(dims))))
+                return Fact(x.dtype, self.free(v, len(dims)))
             if len(ins) > 4 and n.ins[4] and steps is None:
                 steps = [None] * (len(starts or dims))
         else:
@@ -384,12 +373,12 @@ class Facts:
             axes, steps = self.attr(n, 'axes'), None
         count = ins[1].dims[0] if len(ins) > 1 and ins[1].dims else len(starts or ())
         if not isinstance(count, int):
-            return Fact(x.dtype, tuple(self.fresh(v, k) for k in range(len(dims))))
+            return Fact(x.dtype, self.free(v, len(dims)))
         starts, ends = starts or [None] * count, ends or [None] * count
         axes = axes if axes is not None else list(range(count))
         steps = steps or [1] * count
         if len(axes) != count or not all(isinstance(a, int) for a in axes):
-            return Fact(x.dtype, tuple(self.fresh(v, k) for k in range(len(dims))))
+            return Fact(x.dtype, self.free(v, len(dims)))
         for a, s, e, t in zip(axes, starts, ends, steps):
             a += len(dims) if a < 0 else 0
             dims[a] = sliced(dims[a], s, e, t)
@@ -403,7 +392,7 @@ class Facts:
         if target is None:
             r = ins[1].dims[0] if len(ins) > 1 and ins[1].dims else None
             if isinstance(r, int):
-                return Fact(x.dtype, tuple(self.fresh(v, k) for k in range(r)))
+                return Fact(x.dtype, self.free(v, r))
             return Fact(x.dtype)
         dims, zero = [], self.attr(n, 'allowzero', 0)
         for k, d in enumerate(target):
@@ -432,35 +421,21 @@ class Facts:
             return Fact(x.dtype)
         return Fact(x.dtype, tuple(x.dims[p] for p in perm))
 
-    def op_Unsqueeze(self, n, ins, out, v):
-        x = ins[0]
-        a = self.attr(n, 'axes')
-        if a is None and len(ins) > 1:
-            a = ins[1].elems
-        if a is None or not all(isinstance(i, int) for i in a):
-            return Fact(x.dtype)
-        rank = len(x.dims) + len(a)
-        a = {i + rank if i < 0 else i for i in a}
-        rest = iter(x.dims)
-        if len(a) != rank - len(x.dims):
-            return Fact(x.dtype)
-        return Fact(x.dtype, tuple(1 if k in a else next(rest) for k in range(rank)))
-
     def op_Squeeze(self, n, ins, out, v):
-        x = ins[0]
-        a = self.axes(n, ins, len(x.dims))
-        if a is None or not a and not all(isinstance(d, int) for d in x.dims):
+        x, given = ins[0], len(n.ins) > 1 and n.ins[1] is not None
+        if given and ins[1].elems is None or not (given or 'axes' in n.attrs or all(
+                isinstance(d, int) for d in x.dims)):
             return Fact(x.dtype)
-        if not a:
-            a = [k for k, d in enumerate(x.dims) if d == 1]
-        return Fact(x.dtype, tuple(d for k, d in enumerate(x.dims) if k not in a))
+        return Fact(x.dtype, new_dims(n.op, [Array(f.dtype, f.dims, f.elems) for f in ins],
+                                      reader(n), product))
+
+    op_Unsqueeze = op_Squeeze
 
     def op_Flatten(self, n, ins, out, v):
         x = ins[0]
         if x.dims is None:
-            return Fact(x.dtype, (self.fresh(v, 0), self.fresh(v, 1)))
-        a = self.attr(n, 'axis', 1)
-        a += len(x.dims) if a < 0 else 0
+            return Fact(x.dtype, self.free(v, 2))
+        a = self.axis(n, len(x.dims), 1)
         return Fact(x.dtype, (product(x.dims[:a]), product(x.dims[a:])))
 
     def op_Expand(self, n, ins, out, v):
@@ -469,14 +444,13 @@ class Facts:
             return Fact(ins[0].dtype)
         e = [d if not isinstance(d, Sum) or is_dim(d) else None for d in e]
         if None in e:
-            return Fact(ins[0].dtype, tuple(self.fresh(v, k) for k in range(
-                max(len(e), len(ins[0].dims)))))
+            return Fact(ins[0].dtype, self.free(v, max(len(e), len(ins[0].dims))))
         return Fact(ins[0].dtype, self.broadcast([ins[0], Fact(7, tuple(e))], v))
 
     def op_Tile(self, n, ins, out, v):
         x, r = ins[0], ins[1].elems
         if r is None or len(r) != len(x.dims):
-            return Fact(x.dtype, tuple(self.fresh(v, k) for k in range(len(x.dims))))
+            return Fact(x.dtype, self.free(v, len(x.dims)))
         return Fact(x.dtype, tuple(self.fresh(v, k) if i is None else mul(d, i)
                                    for k, (d, i) in enumerate(zip(x.dims, r))))
 
@@ -486,8 +460,7 @@ class Facts:
         e = ins[0].elems
         if e is None or any(d is None or (isinstance(d, Sum) and not is_dim(d)) for d in e):
             r = ins[0].dims[0] if ins[0].dims else None
-            return Fact(dtype, tuple(self.fresh(v, k) for k in range(r))
-                        if isinstance(r, int) else None)
+            return Fact(dtype, self.free(v, r) if isinstance(r, int) else None)
         return Fact(dtype, tuple(e))
 
     def op_Range(self, n, ins, out, v):
@@ -500,8 +473,7 @@ class Facts:
 
     def op_Split(self, n, ins, out, v):
         x = ins[0]
-        axis = self.attr(n, 'axis', 0)
-        axis += len(x.dims) if axis < 0 else 0
+        axis = self.axis(n, len(x.dims))
         sizes = self.attr(n, 'split')
         if sizes is None and len(n.ins) > 1 and n.ins[1]:
             sizes = ins[1].elems or [None] * len(n.outs)
@@ -531,7 +503,7 @@ class Facts:
     def op_Gemm(self, n, ins, out, v):
         a, b = ins[0], ins[1]
         if a.dims is None or b.dims is None or len(a.dims) != 2 or len(b.dims) != 2:
-            return Fact(a.dtype, (self.fresh(v, 0), self.fresh(v, 1)))
+            return Fact(a.dtype, self.free(v, 2))
         return Fact(a.dtype, (a.dims[1 if self.attr(n, 'transA', 0) else 0],
                               b.dims[0 if self.attr(n, 'transB', 0) else 1]))
 
@@ -567,8 +539,7 @@ class Facts:
             return Fact(x.dtype)
         kernel = self.attr(n, 'kernel_shape', list(w.dims[2:]))
         if not all(isinstance(k, int) for k in kernel) or len(kernel) != len(x.dims) - 2:
-            return Fact(x.dtype, (x.dims[0], w.dims[0]) + tuple(
-                self.fresh(v, k) for k in range(2, len(x.dims))))
+            return Fact(x.dtype, (x.dims[0], w.dims[0]) + self.free(v, len(x.dims), 2))
         return self.window(n, x, kernel, v, w.dims[0], x.dtype)
 
     def op_MaxPool(self, n, ins, out, v):
@@ -589,8 +560,8 @@ class Facts:
         if x.dims is None or w.dims is None or self.attr(n, 'auto_pad', 'NOTSET') != 'NOTSET' or \
                 'output_shape' in n.attrs:
             return Fact(x.dtype, None if x.dims is None or w.dims is None else
-                        (x.dims[0], mul(w.dims[1], self.attr(n, 'group', 1))) + tuple(
-                            self.fresh(v, k) for k in range(2, len(x.dims))))
+                        (x.dims[0], mul(w.dims[1], self.attr(n, 'group', 1))) +
+                        self.free(v, len(x.dims), 2))
         count = len(x.dims) - 2
         kernel = self.attr(n, 'kernel_shape', list(w.dims[2:]))
         strides = self.attr(n, 'strides', [1] * count)
@@ -612,7 +583,7 @@ class Facts:
         if x.dims is None:
             return Fact(x.dtype)
         if pads is None or len(ins) > 3 or len(pads) != 2 * len(x.dims):
-            return Fact(x.dtype, tuple(self.fresh(v, k) for k in range(len(x.dims))))
+            return Fact(x.dtype, self.free(v, len(x.dims)))
         r = len(x.dims)
         return Fact(x.dtype, tuple(add(add(d, pads[k]), pads[k + r])
                                    if pads[k] is not None and pads[k + r] is not None
@@ -622,8 +593,7 @@ class Facts:
         dims = ins[0].dims
         if dims is None:
             return Fact(7)
-        axis = self.attr(n, 'axis', 0)
-        axis += len(dims) if axis < 0 else 0
+        axis = self.axis(n, len(dims))
         keep = self.attr(n, 'keepdims', 1)
         return Fact(7, tuple(1 if k == axis else d for k, d in enumerate(dims)
                              if keep or k != axis))
@@ -659,7 +629,7 @@ class Facts:
                 else:
                     dims.append(int(d * s) if isinstance(d, int) else self.fresh(v, k))
             return Fact(x.dtype, tuple(dims))
-        return Fact(x.dtype, tuple(self.fresh(v, k) for k in range(len(x.dims))))
+        return Fact(x.dtype, self.free(v, len(x.dims)))
 
     op_Upsample = op_Resize
 
@@ -740,7 +710,3 @@ def sliced(d, s, e, t):
     if t == 1 and s == 0 and isinstance(d, Sum) and e == d:
         return d
     return None
-
-
-def float_of(digits):
-    return struct.unpack('>f', bytes.fromhex(digits))[0]

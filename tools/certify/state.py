@@ -11,6 +11,11 @@ class Refused(Exception):
     """The certificate does not prove the output."""
 
 
+def refuse(when, text):
+    if when:
+        raise Refused(text)
+
+
 def canonical(j):
     """The text whose digest a certificate states."""
     text = json.dumps(j, sort_keys=True, separators=(',', ':'), ensure_ascii=False)
@@ -253,8 +258,7 @@ class State:
         todo = [(out.graph, '0', [])]
         for f in out.functions:
             gid = self.functions.get((f.domain, f.name, f.overload))
-            if gid is None:
-                raise Refused('no step makes function %s' % f.name)
+            refuse(gid is None, 'no step makes function %s' % f.name)
             todo.append((f, gid, []))
         for g, gid, outer in todo:
             nodes = order.get(gid)
@@ -298,8 +302,7 @@ class State:
                     self.initializer(name, inits[name], v)
                     scope[name] = v
                 if name in scope:
-                    if scope[name] != v:
-                        raise Refused('%s reads %s, not %s' % (what, name, v))
+                    refuse(scope[name] != v, '%s reads %s, not %s' % (what, name, v))
                     return None
             raise Refused('%s reads %s, which is not defined' % (what, name))
 
@@ -313,27 +316,19 @@ class State:
                 raise Refused('input %s is another value' % name)
         for nid, n in zip(nodes, g.nodes):
             mine = self.nodes.get(nid)
-            if mine is None or mine.graph != gid:
-                raise Refused('node %s is not in graph %s' % (nid, gid))
-            if len(mine.outs) != len(n.outs):
-                raise Refused('node %s has other outputs' % nid)
+            refuse(mine is None or mine.graph != gid, 'node %s is not in graph %s' % (nid, gid))
+            refuse(len(mine.outs) != len(n.outs), 'node %s has other outputs' % nid)
             for name, v in zip(n.outs, mine.outs):
                 bind(name, v, 'an output of node ' + nid)
         for nid, n in zip(nodes, g.nodes):
             mine = self.nodes[nid]
             if (mine.op, mine.domain, mine.overload) != (n.op, n.domain, n.overload):
                 raise Refused('node %s is a %s, not a %s' % (nid, n.op, mine.op))
-            a, b = list(mine.ins), [x or None for x in n.ins]
-            while a and a[-1] is None:
-                a.pop()
-            while b and b[-1] is None:
-                b.pop()
-            if len(a) != len(b):
-                raise Refused('node %s has other inputs' % nid)
+            a, b = trimmed(mine.ins), trimmed([x or None for x in n.ins])
+            refuse(len(a) != len(b), 'node %s has other inputs' % nid)
             for name, v in zip(b, a):
                 check(name, v, 'node ' + nid)
-            if mine.attrs.keys() != n.attrs.keys():
-                raise Refused('node %s has other attributes' % nid)
+            refuse(mine.attrs.keys() != n.attrs.keys(), 'node %s has other attributes' % nid)
             for key, (kind, value) in n.attrs.items():
                 own = mine.attrs[key]
                 if kind in (GRAPH, GRAPHS) and own[0] == kind:
@@ -341,8 +336,7 @@ class State:
                     todo += [(sub, sid, chain) for sub, sid in pairs]
                 elif not same_attr(own, [kind, value]):
                     raise Refused('attribute %s of node %s differs' % (key, nid))
-        if len(state.outs) != len(g.outputs):
-            raise Refused('graph %s has other outputs' % gid)
+        refuse(len(state.outs) != len(g.outputs), 'graph %s has other outputs' % gid)
         for (name, _), v in zip(g.outputs, state.outs):
             check(name, v, 'an output of graph ' + gid)
         return todo
@@ -351,8 +345,11 @@ class State:
         """Refuses an initializer of the output that is another constant than v."""
         mine = self.const.get(v)
         same = None if mine is None else mine.same(t)
-        if mine is None or not same:
-            raise Refused('initializer %s is not constant %s' % (name, v))
+        refuse(mine is None or not same, 'initializer %s is not constant %s' % (name, v))
+
+
+def trimmed(ins):
+    return ins if not ins or ins[-1] is not None else trimmed(ins[:-1])
 
 
 def constant_of(node):

@@ -4,11 +4,11 @@ step each edit is proven on its own, or counted as not proven."""
 import collections
 import hashlib
 
-from folds import Array, array_of, evaluate
+from folds import Array, array_of, evaluate, reader
 from proto import GRAPH, GRAPHS
 from rules import COMMUTATIVE, Application, Parser
-from shapes import Facts, float_of
-from state import GraphState, Refused, canonical, constant_of, same_attrs
+from shapes import Facts
+from state import (GraphState, Refused, canonical, constant_of, refuse, same_attrs, trimmed)
 
 RANDOM = {'RandomNormal', 'RandomNormalLike', 'RandomUniform', 'RandomUniformLike', 'Multinomial',
           'Bernoulli', 'Dropout'}
@@ -16,8 +16,11 @@ DEEP = 40  # nodes that a comparison of two values follows
 
 
 class Replay:
-    def __init__(self, state, catalogue):
+    def __init__(self, state, catalogue, versions):
         self.s, self.catalogue, self.facts = state, catalogue, Facts(state)
+        self.versions = versions
+        self.next = None  # the opset that rules emitted for
+        self.moved = {}  # nodes that changed since the imports did, as they were; None: made since
         self.equal = {}  # a representative of values that were proven equal
         self.proven = collections.Counter()    # (what, status) of rewrites
         self.unproven = collections.Counter()  # (what, why)
@@ -154,10 +157,8 @@ class Replay:
 
     def application(self, step):
         rule = self.catalogue.rules.get(step['rule'])
-        if rule is None:
-            raise Refused('the catalogue has no rule %s' % step['rule'])
-        if rule.hash != step['hash']:
-            raise Refused('rule %s has another text' % step['rule'])
+        refuse(rule is None, 'the catalogue has no rule %s' % step['rule'])
+        refuse(rule.hash != step['hash'], 'rule %s has another text' % step['rule'])
         key = step['rule'], step.get('for')
         if step.get('for') and not step['rule'].endswith('-' + step['for']):
             raise Refused('rule %s is not for %s' % key)
@@ -166,16 +167,22 @@ class Replay:
             self.parsed[key].exactness = rule.exactness
         before = {nid: self.s.nodes[nid].content() for nid in step['match']
                   if nid is not None and nid in self.s.nodes}
-        if canonical(before) != step['before']:
-            raise Refused('the digest of the matched nodes differs')
-        return Application(self.parsed[key], step, self.s, self.facts)
+        refuse(canonical(before) != step['before'], 'the digest of the matched nodes differs')
+        gid = next((self.s.nodes[i].graph for i in step['match'] if i in self.s.nodes), '0')
+        return Application(self.parsed[key], step, self.s, self.facts, self.versions,
+                           self.s.opset(gid))
 
     def applied(self, application, step, old):
         application.before = old.nodes
         replaced = {a: b for a, b in step.get('replace', ())}
         self.nothing_else(application, step, replaced, old)
         application.emitted(replaced)
-        if step['opset'] != self.s.opset(self.graph_of(step, old)):
+        if step['pass'] == 'opset':
+            if any(self.moved.get(i, i) is None for i in step['match']):
+                application.unknown.append('match of two opsets')
+            self.moved.update((i, None) for i in step.get('nodes', ()) if i not in old.nodes)
+            self.next = step['opset']
+        elif step['opset'] != application.at:
             application.unknown.append('opset of the model differs')
         if application.unknown:
             self.unproven['rule ' + step['rule'], application.unknown[0]] += 1
@@ -194,14 +201,7 @@ class Replay:
             fine &= outs == self.s.graphs[gid].outs and \
                 ins == [v for v in self.s.graphs[gid].ins if v not in self.s.const]
         fine &= all(self.s.imports.get(d, n) == n for d, n in self.s.imports_before.items())
-        if not fine:
-            raise Refused('the step changes more than the rule states')
-
-    def graph_of(self, step, old):
-        for nid in step['match']:
-            if nid is not None and old.nodes.get(nid):
-                return old.nodes[nid].graph
-        return '0'
+        refuse(not fine, 'the step changes more than the rule states')
 
     def edit(self, step):
         """Applies the edits."""
@@ -248,8 +248,7 @@ class Replay:
                 if v is not None and v not in self.s.producer and v not in self.s.const:
                     if inputs is None:
                         inputs = {i for g in self.s.graphs.values() for i in g.ins}
-                    if v not in inputs:
-                        raise Refused('node %s reads %s, which is not defined' % (nid, v))
+                    refuse(v not in inputs, 'node %s reads %s, which is not defined' % (nid, v))
         for v in self.gone:
             if v not in self.s.producer and v not in self.s.const and self.s.used(v):
                 outs = [g.outs for g in self.s.live_graphs() if not g.function]
@@ -295,17 +294,30 @@ class Replay:
             elif outs != now:
                 self.count(name, 'outputs', False)
         if 'imports' in step:
-            before = self.s.imports_before
-            if any(before.get(d, n) != n for d, n in self.s.imports.items()):
-                self.count(name, 'opset', False)
+            self.imported(name)
         if gid_changed(step, old):
             self.count(name, 'interface', False)
 
+    def imported(self, name):
+        """The imports changed: every node that is not new must mean the same in the new version."""
+        before, domains = self.s.imports_before, {d for d, _ in self.versions.known}
+        for d, to in self.s.imports.items():
+            way = 1 if before.get(d, to) < to else -1
+            moves = range(before.get(d, to), to, way)
+            if moves and (self.s.functions or d not in domains or self.next not in (None, to)):
+                self.count(name, 'opset of %s' % (d or 'functions'), False)
+            for at in moves:
+                for nid, n in self.s.nodes.items():
+                    old = self.moved.get(nid, n)
+                    if n.domain == d and old is not None and \
+                            self.versions.at(old, at)[0] != self.versions.at(n, at + way)[0]:
+                        ok = self.versions.same(old, n, at, at + way, self)
+                        self.count(name, 'kept' if ok else 'kept ' + n.op, ok)
+                self.moved = {i: old for i, old in self.moved.items() if old is None}
+        self.moved, self.next = {}, None
+
     def count(self, name, what, ok):
-        if ok:
-            self.proven[name, what] += 1
-        else:
-            self.unproven[name, what] += 1
+        (self.proven if ok else self.unproven)[name, what] += 1
 
     def changed(self, name, nid, old):
         """A node that stays, with other inputs or attributes."""
@@ -313,7 +325,9 @@ class Replay:
         if a.op != b.op or a.domain != b.domain:
             return self.count(name, 'operator', self.same_results(a, b, old))
         if not same_attrs(a.attrs, b.attrs):
-            return self.count(name, 'attribute', False)
+            if name != 'pass opset':
+                return self.count(name, 'attribute', False)
+            self.moved.setdefault(nid, a)
         ins, now = trimmed(a.ins), trimmed(b.ins)
         if len(ins) != len(now):
             return self.count(name, 'inputs', False)
@@ -402,25 +416,6 @@ def same_raw(a, t):
 def gid_changed(step, old):
     return any(gid in old.graph_ins and old.graph_ins[gid] != j['in']
                for gid, j in step.get('graphs', {}).items())
-
-
-def trimmed(ins):
-    return ins if not ins or ins[-1] is not None else trimmed(ins[:-1])
-
-
-def reader(n):
-    def attr(name, default=None):
-        if name not in n.attrs:
-            return default
-        kind, value = n.attrs[name]
-        if kind == 'ref':
-            raise ValueError(name)
-        if kind == 1:
-            return float_of(value)
-        if kind == 6:
-            return [float_of(x) for x in value]
-        return bytes.fromhex(value).decode() if kind == 3 else value
-    return attr
 
 
 class Before:

@@ -65,7 +65,7 @@ static json_t *ranges(surg__certificate *c, const surg__match *m) {
   return list;
 }
 
-json_t *surg__attest(surg__certificate *c, const surg__match *m) {
+static json_t *attest(surg__certificate *c, const surg__match *m) {
   const surg_rule *r = m->rule;
   json_t *j = json_object(), *nodes = json_array(), *values = json_object();
   json_t *facts = json_object(), *before = json_object();
@@ -96,4 +96,21 @@ json_t *surg__attest(surg__certificate *c, const surg__match *m) {
   json_object_set_new(j, "before", surg__certificate_digest(before));
   json_decref(before);
   return j;
+}
+
+surg_status surg__emit_stated(const surg_pass_ctx *pass, surg__match *m, surg__made *made) {
+  surg__certificate *c = surg__certificate_of(pass);
+  if (!c) return surg__emit_any(m, made);
+  json_t *label = attest(c, m);
+  const surg_status s = surg__emit_any(m, made);
+  json_object_set_new(label, "emit", json_integer((json_int_t)(m->emit - m->rule->emits)));
+  if (s)
+    json_decref(label);
+  else
+    surg__certificate_step(c, label);
+  return s;
+}
+
+void surg__state_step(const surg_pass_ctx *pass) {
+  surg__certificate_step(surg__certificate_of(pass), NULL);
 }

@@ -5,7 +5,6 @@
 
 #include "infer/infer.h"
 #include "ir/ir.h" /* for surg_model.values_kept, surg_node.queued and surg_value.elems alone */
-#include "pass/certificate.h"
 #include "pass/pass.h"
 #include "rewrite/lang/rule.h"
 
@@ -157,21 +156,6 @@ static bool keep_reason(driver *d, const surg_rule *r) {
   return surg__vec_push(d->ctx, &rules->declined, one);
 }
 
-/* Builds the emission, and states it in the certificate of the run if there is one. The emission
- * that is built may be another than the selected one, so the match is stated with its number. */
-static surg_status emit(driver *d) {
-  surg__certificate *c = surg__certificate_of(d->pass);
-  if (!c) return surg__emit_any(d->m, &d->made);
-  json_t *label = surg__attest(c, d->m);
-  const surg_status s = surg__emit_any(d->m, &d->made);
-  json_object_set_new(label, "emit", json_integer((json_int_t)(d->m->emit - d->m->rule->emits)));
-  if (s)
-    json_decref(label);
-  else
-    surg__certificate_step(c, label);
-  return s;
-}
-
 static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
   assert(d->m->emit && d->m->rule == r); /* set by the match */
@@ -184,7 +168,7 @@ static bool apply(driver *d, const surg_rule *r) {
   surg_model *model = surg_pass_model(d->pass);
   model->values_kept = r->exactness != SURG_LOSSY;
   d->ctx->rule = r->name;
-  const surg_status s = emit(d);
+  const surg_status s = surg__emit_stated(d->pass, d->m, &d->made);
   d->ctx->rule = NULL;
   model->values_kept = false;
   if (r->exactness == SURG_LOSSY) model->values_changed++;

@@ -455,10 +455,11 @@ void surg__b_body_output(surg__builder *b, surg_value *v, int dtype);
 void surg__b_result(surg__builder *b, const char *name, surg_value *v);
 
 /* --- certificates (attest.c) --- */
-/* What a certificate states about a match whose emission follows. Ends the step before it. */
-struct json_t;
-struct surg__certificate;
-struct json_t *surg__attest(struct surg__certificate *c, const surg__match *m);
+/* surg__emit_any, and a step of the certificate of the run, if there is one. The emission that is
+ * built may be another than the selected one, so the match is stated with its number. */
+surg_status surg__emit_stated(const surg_pass_ctx *pass, surg__match *m, surg__made *made);
+/* Ends a step of that certificate. */
+void surg__state_step(const surg_pass_ctx *pass);
 
 /* --- emission (emit.c) --- */
 bool surg__rput_number(int dtype, bool real, const surg__rnum *n, uint8_t *out);
