@@ -62,6 +62,11 @@ bool surg__cancelled(surg_context *ctx) {
   return ctx->config.cancel && ctx->config.cancel(ctx->config.user);
 }
 
+surg_status surg__overdue(surg_context *ctx) {
+  if (ctx->deadline && surg__os_now_ns() > ctx->deadline) return SURG_ELIMIT;
+  return surg__cancelled(ctx) ? SURG_ECANCELLED : SURG_OK;
+}
+
 bool surg__tick(surg_context *ctx, int32_t phase, uint64_t done, uint64_t total) {
   if (ctx->config.progress) ctx->config.progress(ctx->config.user, phase, done, total);
   return surg__cancelled(ctx);

@@ -30,11 +30,16 @@ struct surg_context {
   struct surg__customs *customs;                          /* lib/schema/custom.h; NULL: none */
   void (*customs_free)(struct surg__customs *);
   struct surg__taught *taught; /* base/taught.h; NULL: nothing */
+  uint64_t deadline;    /* of the pass that runs, as surg__os_now_ns; kernels ask; 0: none */
   const char *rule;     /* name of the rewrite rule that is applied, for the log; or NULL */
   bool isolate_plugins; /* passes of plugins run in child processes */
   /* runtime limits, from config or limits.h */
   uint64_t max_memory;
   uint32_t max_depth;
 };
+
+/* SURG_ELIMIT: the deadline has passed; SURG_ECANCELLED: the user cancels; else SURG_OK. Costs a call
+ * of the user, so kernels ask between pieces of some ms. */
+surg_status surg__overdue(surg_context *ctx);
 
 #endif

@@ -253,8 +253,11 @@ surg_status surg__run_pass(surg__runner *r, const surg__pipeline_step *step, boo
   surg__certificate_pass(r->certificate, step->pass->name);
   const surg__calling outer =
       surg__calling_begin(surg__pass_origin(r->registry, step->pass), "pass", step->pass->name);
+  const uint64_t deadline = r->ctx->deadline;
+  if (r->deadline) r->ctx->deadline = r->deadline; /* ends kernels, too */
   surg_pass_result result =
       step->pass->scope == SURG_SCOPE_MODEL ? step->pass->run(&p, NULL) : call_graphs(&p);
+  r->ctx->deadline = deadline;
   surg__calling_end(outer);
   uint64_t ns = surg__os_now_ns() - start;
   bool did = surg_model_epoch(r->model) != epoch;

@@ -332,8 +332,8 @@ static surg__kstatus call(surg_kctx *k, surg_graph *g, const surg__array *inputs
 static surg_status late(const surg__machine *m) {
   const surg__session *s = m->session;
   if (s->deadline && surg__os_now_ns() > s->deadline) return SURG_ELIMIT;
-  if (surg__cancelled(m->ctx) || (s->cancel && s->cancel(s->cancel_user))) return SURG_ECANCELLED;
-  return SURG_OK;
+  if (s->cancel && s->cancel(s->cancel_user)) return SURG_ECANCELLED;
+  return surg__overdue(m->ctx);
 }
 
 static surg_status kernel_late(surg_kctx *k) {

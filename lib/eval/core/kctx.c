@@ -75,9 +75,7 @@ surg__kstatus surg__k_work(surg_kctx *k, uint64_t operations) {
 
 bool surg__k_stopped(surg_kctx *k) {
   if (k->stopped == SURG_OK)
-    k->stopped = k->late                   ? k->late(k)
-                 : surg__cancelled(k->ctx) ? SURG_ECANCELLED
-                                           : SURG_OK;
+    k->stopped = k->late ? k->late(k) : surg__overdue(k->ctx);
   return k->stopped != SURG_OK;
 }
 

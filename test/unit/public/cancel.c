@@ -4,6 +4,7 @@
 #include <check.h>
 #include <onnxsurg/evaluate.h>
 #include <onnxsurg/onnxsurg.h>
+#include <onnxsurg/run.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 typedef struct hooks {
   size_t blocks, asked, cancel_at; /* cancel_at 0: never */
+  size_t slow; /* this question takes 1.05 s; 0: none */
   int32_t phase;
   uint64_t done, total;
   size_t calls[3], finished[3]; /* of each phase: calls, and those with done == total */
@@ -36,7 +38,8 @@ static void *allocate(void *user, void *block, size_t bytes) {
 
 static bool cancel(void *user) {
   hooks *h = user;
-  return ++h->asked >= h->cancel_at && h->cancel_at;
+  if (++h->asked == h->slow) usleep(1050000);
+  return h->asked >= h->cancel_at && h->cancel_at;
 }
 
 static void progress(void *user, int32_t phase, uint64_t done, uint64_t total) {
@@ -230,6 +233,35 @@ START_TEST(one_node) {
 }
 END_TEST
 
+/* The time limit of a run ends the kernel that is running: at its next question, all its other ones
+ * are left out. */
+START_TEST(out_of_time_in_a_kernel) {
+  static const char model[] =
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[1] x) => (float[1] y)\n"
+      "<int64[2] s = {1200, 1200}>\n"
+      "{ a = ConstantOfShape <value = float[1] {1}> (s)\n"
+      "  p = MatMul (a, a)\n  q = ReduceSum <keepdims = 0> (p)\n  y = Add (x, q) }\n";
+  static const char fold[] = "fold{max-work=inf,max-bytes=inf,max-growth=inf,max-total=inf}";
+  size_t asked[2];
+  for (int limited = 0; limited < 2; limited++) {
+    const surg_run_options o = {.size = sizeof o, .timeout_ms = limited ? 1000 : 0};
+    hooks h = {0};
+    surg_context *ctx = context(&h);
+    surg_model *m = NULL;
+    ck_assert_int_eq(surg_model_load_text(ctx, model, sizeof model - 1, "m", &m), SURG_OK);
+    h.asked = 0;
+    h.slow = limited ? asked[0] / 2 : 0;
+    ck_assert_int_eq(surg_run(&m, fold, &o, NULL), limited ? SURG_ELIMIT : SURG_OK);
+    asked[limited] = h.asked;
+    surg_model_free(m);
+    surg_context_free(ctx);
+    ck_assert_uint_eq(h.blocks, 0);
+  }
+  ck_assert_msg(asked[1] < asked[0] / 2 + asked[0] / 4, "asked %zu times, without a limit %zu", asked[1], asked[0]);
+}
+END_TEST
+
 int main(void) {
   if (!mkdtemp(folder)) return 2;
   snprintf(in, sizeof in, "%s/in.onnx", folder);
@@ -242,6 +274,7 @@ int main(void) {
   tcase_add_test(t, everywhere);
   tcase_add_test(t, phases);
   tcase_add_test(t, inference);
+  tcase_add_test(t, out_of_time_in_a_kernel);
   tcase_add_loop_test(t, one_node, 0, sizeof nodes / sizeof *nodes);
   suite_add_tcase(s, t);
   const int code = unit_run(s);
