@@ -38,8 +38,8 @@ struct surg_context {
   uint32_t max_depth;
 };
 
-/* SURG_ELIMIT: the deadline has passed; SURG_ECANCELLED: the user cancels; else SURG_OK. Costs a call
- * of the user, so kernels ask between pieces of some ms. */
+/* SURG_ELIMIT: the deadline has passed; SURG_ECANCELLED: the user cancels; else SURG_OK. Costs a
+ * call of the user, so kernels ask between pieces of some ms. */
 surg_status surg__overdue(surg_context *ctx);
 
 #endif
