@@ -309,7 +309,7 @@ int cli_check_folder(const char *path) {
   int code = EXIT_DONE;
   if (folder && surg__os_stat(folder, &st) == ENOENT) {
     cli_text t = {0};
-    cli_text_puts(&t, "its folder is not there; make it with `mkdir -p ");
+    cli_text_puts(&t, "its folder does not exist; make it with `mkdir -p ");
     cli_text_escape(&t, folder, 0);
     cli_text_putc(&t, '`');
     cli_error_text(path, &t);
@@ -362,7 +362,7 @@ int cli_need_folder(const char *dir, const char *option, bool make) {
   }
   if (!why && st.directory) return EXIT_DONE;
   cli_text t = {0};
-  cli_text_puts(&t, why ? strerror(why) : "is no folder");
+  cli_text_puts(&t, why ? strerror(why) : "is not a folder");
   if (option) cli_text_printf(&t, " (%s)", option);
   cli_error_text(dir, &t);
   return EXIT_IO;
@@ -476,6 +476,7 @@ bool cli_options(int argc, char **argv, const cli_command *c, int *code) {
   opterr = 0;
   *code = EXIT_DONE;
   note_command(c->help);
+  if (c->name) snprintf(command_name, sizeof command_name, "%s", c->name);
   if (has_json(argc, argv, c->options)) cli_json_asked();
   char letters[LETTERS];
   snprintf(letters, sizeof letters, "%sh", c->letters ? c->letters : "");

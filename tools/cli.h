@@ -275,6 +275,7 @@ typedef struct cli_command {
   void *user;
   cli_common *common; /* initialized here; receives the common options */
   bool ends_itself;   /* --timeout ends the search and keeps what it found */
+  const char *name;   /* for the hint "try `onnxsurg NAME --help`"; NULL: the one in `help` */
 } cli_command;
 /* Parses all options. Returns true if the command must run; its arguments start at argv[optind].
  * Returns false if the command is finished, with its exit code in *code. */

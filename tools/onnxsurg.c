@@ -102,13 +102,13 @@ static int run_command(const char *name, int argc, char **argv) {
 }
 
 /* Whether a word that is neither a file nor near a command is meant as a command: it has no
- * suffix, and a file follows. */
+ * suffix, and a file or nothing follows. */
 static bool meant_as_command(int argc, char **argv) {
-  return argc > 2 && !strpbrk(argv[1], "./\\") && surg__os_exists(argv[2]);
+  return !strpbrk(argv[1], "./\\") && (argc == 2 || surg__os_exists(argv[2]));
 }
 
-/* Handles `help`, and a misspelt command: a first word that is not a file. Returns -1 for
- * neither. */
+/* Handles `help`, `version`, and a misspelt command: a first word that is not a file. Returns -1
+ * for none of them. */
 static int no_command(int argc, char **argv) {
   const char *word = argv[1];
   if (!*word || *word == '-' || surg__os_exists(word)) return -1;
@@ -117,6 +117,10 @@ static int no_command(int argc, char **argv) {
     if (argc == 3) help[0] = argv[2];
     int code = argc == 3 ? run_command(argv[2], 2, help) : -1;
     return code < 0 ? cmd_surgery(2, help) : code;
+  }
+  if (strcmp(word, "version") == 0 && argc == 2) {
+    help[1] = (char *)(uintptr_t) "--version";
+    return cmd_surgery(2, help);
   }
   const char *near = surg_nearest_name(word, commands, CLI_COUNT(commands), command_at);
   if (!near) near = cmd_pass_nearest(word);

@@ -114,15 +114,15 @@ static void print_cut(FILE *out, const verdict *v, const char *target, const cha
   bool supported = false;
   surg_cut_supported(cut, &supported);
   consent_spell(with, sizeof with, (repair_consent){v->result.used, v->result.used_interface});
-  fprintf(out, "  cut: %zu of %zu nodes form a part of their own%s; %zu before, %zu after\n", core,
-          before + core + behind,
-          supported ? " that is supported" : ", not known to be supported", before, behind);
+  fprintf(out, "  cut: a part of %zu of %zu nodes %s; %zu before it, %zu after it\n", core,
+          before + core + behind, supported ? "is supported" : "may be supported (unknown)", before,
+          behind);
   fprintf(out, "    onnxsurg repair --target %s %s%s--partial ", target, with, with[0] ? " " : "");
   cli_put(out, in);
   fprintf(out, " all.onnx\n");
   print_part(out, v, cut, SURG_CUT_BEFORE, "before");
   print_part(out, v, cut, SURG_CUT_CORE, "core");
-  print_part(out, v, cut, SURG_CUT_BEHIND, "behind");
+  print_part(out, v, cut, SURG_CUT_BEHIND, "after");
   surg_context_free_bytes(surg_model_context(surg_repair_model(v->found)), text);
 }
 
@@ -185,7 +185,7 @@ void verdict_print(const verdict *v, const surg_target *t, const char *target, c
   }
   if (v->kind != SURG_ASSESS_BLOCKED) return;
   blocking b = {0};
-  printf("  unsupported%s:\n", v->result.pipeline[0] ? " after every cure that helps" : "");
+  printf("  unsupported%s:\n", v->result.pipeline[0] ? " after all repairs that help" : "");
   surg_model *m = surg_repair_model(v->found);
   if (surg_target_judge(t, m, blocks, &b, NULL) == SURG_OK && b.all > SHOWN)
     printf("    and %zu more\n", b.all - SHOWN);

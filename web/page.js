@@ -259,7 +259,7 @@ function drawReport() {
     make('h3', {}, 'Outputs'), table([['Name'], ['Type']], values(info.outputs)),
     make('h3', {}, 'Operators'),
     table([['Operator'], ['Nodes', true]], Object.entries(info.ops)),
-    info.top?.length ? [make('h3', {}, 'Nodes that compute most'),
+    info.top?.length ? [make('h3', {}, 'Most expensive nodes'),
       table([['Node'], ['Operations', true]],
         info.top.map((n) => [make('code', {}, n.node), n.flops]))]
       : null);

@@ -42,10 +42,12 @@ static void tell(surg__checker *c, const surg_node *n, surg_dim d, int64_t size)
   if (!text) text = "?";
   if (size > 0)
     surg__check_found(c, "N307", where,
-                      "a constant fixes %s, which an input leaves open: %s runs with %lld alone",
+                      "a constant fixes %s, which is dynamic in an input: %s runs only if it is "
+                      "%lld",
                       text, n->op_type, (long long)size);
   else
-    surg__check_found(c, "N307", where, "a constant fixes a size that %s leaves open", text);
+    surg__check_found(c, "N307", where,
+                      "a constant fixes the size %s, which depends on dynamic inputs", text);
 }
 
 typedef struct sizes {

@@ -22,7 +22,7 @@ static void check_count(surg__checker *c, const surg_node *n, const char *what, 
   const size_t least = required(list, count);
   const bool open = count && list[count - 1].variadic;
   if (has < least)
-    FOUND(c, n, "has %zu %s%s where its schema asks for %zu", has, what, has == 1 ? "" : "s",
+    FOUND(c, n, "has %zu %s%s where its schema requires %zu", has, what, has == 1 ? "" : "s",
           least);
   else if (has > count && !open)
     FOUND(c, n, "has %zu %s%s where its schema has %u", has, what, has == 1 ? "" : "s", count);

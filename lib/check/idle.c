@@ -56,7 +56,7 @@ static void note_initializers(surg__checker *c) {
       const bool described = surg__check_has_text(c);
       surg__check_found(c, "N304",
                         described ? surg__check_place(c, v->graph, "initializer", v->name) : NULL,
-                        "nothing reads it; it is of %llu bytes",
+                        "nothing reads it (%llu bytes)",
                         (unsigned long long)(v->tensor ? v->tensor->bytes : 0));
     }
 }

@@ -205,7 +205,7 @@ static void check_outputs(surg__checker *c, const surg_node *n) {
     const bool described = surg__check_has_text(c);
     const bool harmless = surg_node_op(n) == SURG_OP_Constant;
     surg__check_found(c, harmless ? "W226" : "E205", described ? surg__locate_node(n) : NULL,
-                      "output %zu would be tensor(%s), which %s-%d does not give as %s", i,
+                      "output %zu would be tensor(%s), which %s-%d does not produce as %s", i,
                       surg__dtype_name(t->dtype), n->schema->name, n->schema->since, p->name);
   }
 }

@@ -72,7 +72,7 @@ void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *att
                            const char *value) {
   const bool described = surg__check_has_text(c);
   surg__check_found(c, "E206", described ? surg__locate_node(n) : NULL,
-                    "attribute \"%s\" is %s, which %s-%d does not know", attr,
+                    "attribute \"%s\" is %s, which %s-%d does not accept", attr,
                     described ? value : "", n->schema->name, n->schema->since);
 }
 

@@ -36,15 +36,15 @@ static const struct row_info {
     [R_LOADS] = {"loads", "fetch or export it again"},
     [R_VALID] = {"valid", "onnxsurg check lists all"},
     [R_TYPES] = {"types and shapes", "onnxsurg check lists what contradicts"},
-    [R_DYNAMIC] = {"open sizes", "onnxsurg freeze --symbol NAME=N IN OUT"},
+    [R_DYNAMIC] = {"dynamic shapes", "onnxsurg freeze --symbol NAME=N IN OUT"},
     [R_VERSIONS] = {"opset and IR", "--opset N, --ir N"},
     [R_CUSTOM] = {"custom operators", "--schema FILE, --pass inline, replace or move-domain"},
     [R_OPS] = {"operators", NULL},
     [R_FLOW] = {"control flow", "--pass fold replaces it by the known branch"},
     [R_DTYPES] = {"element types", NULL},
-    [R_CONSTANT] = {"constant inputs", "--pass fold; open sizes get numbers first"},
+    [R_CONSTANT] = {"constant inputs", "--pass fold; fix dynamic shapes first (onnxsurg freeze)"},
     [R_TRAINING] = {"training mode", "export after model.eval(), or --pass inference"},
-    [R_TIDY] = {"tidy", "--pass prune"},
+    [R_TIDY] = {"unused parts", "--pass prune"},
 };
 _Static_assert(SURG_COUNT(infos) == R_TIDY + 1, "a title for each row");
 
@@ -231,8 +231,8 @@ static void explained(void *user, const surg_explanation *e) {
   char text[400];
   snprintf(text, sizeof text, "%.300s%s", e->cause,
            s != SURG_OK ? ""
-           : seen       ? " (so it is here)"
-                        : " (not so here, or not any more)");
+           : seen       ? " (present in this model)"
+                        : " (not present in this model)");
   note(d, R_MESSAGE, seen || s != SURG_OK, e->op, text, NULL);
   if (seen && e->n_passes) take_pass(d, e->passes[0]);
 }

@@ -50,7 +50,7 @@ static surg_status read_header(applier *p) {
   const bool known = strncmp(line, SURG__PATCH_MAGIC, magic) == 0;
   const unsigned long long n = known ? strtoull(line + magic, &end, 10) : 0;
   if (!known || errno || !end || *end != '\n' || n == 0)
-    return bad(p, "is no patch; make one with `onnxsurg diff --patch FILE A B`");
+    return bad(p, "is not a patch; make one with `onnxsurg diff --patch FILE A B`");
   const uint64_t start = (uint64_t)(end - line) + 1;
   if (n > SURG__PATCH_HEADER || n > p->size - start) return bad(p, "the patch is cut off");
   char *text = surg__alloc(p->ctx, (size_t)n);

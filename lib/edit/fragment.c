@@ -218,7 +218,7 @@ static surg_status type_literal(surg_fragment *f, const surg_node *n, size_t i, 
   if (surg_model_status(f->x) != SURG_OK) return surg_model_status(f->x);
   const char *name = surg_dtype_name(dtype);
   if (why && room)
-    snprintf(why, room, "input %zu of %s: the number is no %s", i, surg_node_op_type(n),
+    snprintf(why, room, "input %zu of %s: the number is not a valid %s", i, surg_node_op_type(n),
              name ? name : "number of its type");
   return SURG_EUSAGE;
 }

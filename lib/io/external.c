@@ -138,9 +138,9 @@ static surg_status find_range(const request *r, surg__span *range) {
   uint64_t length = r->bytes;
   *range = (surg__span){0, r->bytes};
   if (r->has_offset && !number(r->offset, &range->off))
-    return fail(r, SURG_EINVALID, "the offset is no number of bytes");
+    return fail(r, SURG_EINVALID, "the offset is not a number of bytes");
   if (r->has_length && !number(r->length, &length))
-    return fail(r, SURG_EINVALID, "the length is no number of bytes");
+    return fail(r, SURG_EINVALID, "the length is not a number of bytes");
   if (r->encoded) {
     range->len = length;
     return r->has_length ? SURG_OK : fail(r, SURG_EINVALID, "has a format and no length");
@@ -234,9 +234,9 @@ static surg_status check_file(const request *r, surg__datafile *f) {
   surg__stat st;
   int err = surg__os_stat_fd(f->fd, &st);
   if (err) return fail(r, SURG_EIO, strerror(err));
-  if (!st.regular) return fail(r, SURG_EINVALID, "is no regular file");
+  if (!st.regular) return fail(r, SURG_EINVALID, "is not a regular file");
   if (st.nlink > 1 && r->m->options.strict_external)
-    return fail(r, SURG_EINVALID, "has hard links, which --strict-external refuses");
+    return fail(r, SURG_EINVALID, "has hard links, which --strict-external rejects");
   f->size = st.size;
   f->dev = st.dev;
   f->ino = st.ino;
@@ -251,7 +251,7 @@ static surg_status open_file(const request *r, surg__datafile *f) {
   f->fd = -1;
   if (err == EXDEV || err == ELOOP)
     return outside(r, "leads out of the folder of the model");
-  if (err == ENXIO) return fail(r, SURG_EINVALID, "is no regular file"); /* a socket */
+  if (err == ENXIO) return fail(r, SURG_EINVALID, "is not a regular file"); /* a socket */
   const bool gone = err == ENOENT || err == ENOTDIR || err == EACCES || err == EPERM;
   return gone ? missing(r, SURG_EIO, strerror(err)) : fail(r, SURG_EIO, strerror(err));
 }

@@ -63,6 +63,13 @@ static bool is_text(const uint8_t *p, uint64_t n) {
   return true;
 }
 
+/* Whether the file begins as a GraphDef does: a node, which begins with its name. The first field
+ * of a ModelProto is an integer. */
+static bool is_graph_def(const uint8_t *p, uint64_t n) {
+  if (n < 8 || p[0] != 0x0a || surg__begins_text(p, n)) return false;
+  return p[p[1] < 0x80 ? 2 : 3] == 0x0a;
+}
+
 const char *surg__sniff(const uint8_t *p, uint64_t n) {
   if (n == 0) return "the file is empty";
   for (size_t i = 0; i < SURG_COUNT(magics); i++) {
@@ -72,7 +79,8 @@ const char *surg__sniff(const uint8_t *p, uint64_t n) {
     if (m->at == 0 || (p[2] == 0 && p[3] == 0)) return m->what;
   }
   if (n > 9 && p[8] == '{' && surg__le64(p) >> 32 == 0)
-    return "a safetensors file: weights without a graph";
-  if (is_text(p, n)) return "text, not a model";
+    return "a safetensors file: weights without a graph (onnxsurg weights --import reads them)";
+  if (is_text(p, n)) return "text, not a model (ONNX text needs a name that ends in .onnxtxt)";
+  if (is_graph_def(p, n)) return "a TensorFlow graph (GraphDef); convert it to ONNX first";
   return NULL;
 }

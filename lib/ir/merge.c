@@ -182,7 +182,7 @@ static surg_status check_outputs(const merge *x) {
     if (passes_through(x, i))
       return refuse(x,
                     "output %s is an input that is connected: only an Identity could give it, "
-                    "which is no operator of ONNX in these models",
+                    "which is not an operator of ONNX in these models",
                     surg__q(x->m->ctx, x->b->graph->out[i]->use.value->name));
   return SURG_OK;
 }

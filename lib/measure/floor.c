@@ -430,21 +430,21 @@ static bool type_fits(const fit *f, bool output, size_t i, uint8_t bound[MOST_BO
     surg__type_set one;
     if (set_fits(f, t, from, to)) return true;
     if (one_type(t, &one))
-      SAY(f, "%s that is %s is new", to->name,
+      SAY(f, "%s as %s is new", to->name,
           surg_type_get_kind(t) == SURG_TYPE_OPTIONAL ? "an optional" : "a sequence");
     else
       SAY(f, "the type of %s is unknown, and only some types are accepted", to->name);
     return false;
   }
   if (!dtype_fits(f->to, to, dtype)) {
-    SAY(f, "%s of %s is new", from->name, surg__dtype_name(dtype));
+    SAY(f, "element type %s of %s is new", surg__dtype_name(dtype), from->name);
     return false;
   }
   const surg__type_param *param = surg__schema_type_param(f->to, to);
   const size_t k = param ? (size_t)(param - f->to->params) : MOST_BOUND;
   if (k >= MOST_BOUND || (to->option == SURG__VARIADIC && !to->homogeneous)) return true;
   if (bound[k] && bound[k] != dtype) {
-    SAY(f, "%s of a type of its own is new", from->name);
+    SAY(f, "a separate type for %s is new", from->name);
     return false;
   }
   bound[k] = (uint8_t)dtype;

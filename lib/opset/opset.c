@@ -159,10 +159,10 @@ static void give_reason(reason *to, int kind, const surg_rule *r, const char *wh
 
 static const char *const consent[] = {
     [SURG_EXACT] = "it is exact",
-    [SURG_ULP] = "its class is ulp, not tried without --allow ulp",
-    [SURG_ROUNDING] = "its class is rounding, not tried without --allow rounding",
-    [SURG_APPROX] = "its class is approx, not tried without --allow approx",
-    [SURG_LOSSY] = "its class is lossy, not tried without --allow lossy"};
+    [SURG_ULP] = "its class is ulp, which needs --allow ulp",
+    [SURG_ROUNDING] = "its class is rounding, which needs --allow rounding",
+    [SURG_APPROX] = "its class is approx, which needs --allow approx",
+    [SURG_LOSSY] = "its class is lossy, which needs --allow lossy"};
 _Static_assert(SURG_COUNT(consent) == SURG_LOSSY + 1, "a text for each class");
 
 /* Whether a node in a body of n blocks: then n is kept, so that the blocker can be reported. */
@@ -480,11 +480,11 @@ static void move_scope(mover *v, int64_t to) {
 static void tell(mover *v, int64_t to) {
   for (size_t i = 0; i < v->blockers.count && i < MOST_TOLD; i++) {
     const blocker *b = &v->blockers.items[i];
-    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "%s: not of %s%sopset %d: %s",
+    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "%s: not valid in %s%sopset %d: %s",
                 surg__locate_node(b->node), v->domain, *v->domain ? " " : "", (int)to, b->why);
   }
   if (v->blockers.count > MOST_TOLD)
-    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "... and %zu nodes more",
+    surg__error(v->ctx, SURG_EINVALID, surg_model_path(v->m), "... and %zu more nodes",
                 v->blockers.count - MOST_TOLD);
 }
 
@@ -585,8 +585,9 @@ surg_pass_result surg_pass_move_domain(surg_pass_ctx *p, const char *domain, int
   finish(&v);
   if (v.failed) return SURG_PASS_FAILED;
   if (blocks) {
-    char text[120];
-    snprintf(text, sizeof text, "the model cannot move to %.50s%sopset %d: nothing is written",
+    char text[160];
+    snprintf(text, sizeof text,
+             "the model cannot be converted to %.50s%sopset %d; nothing is written",
              domain, *domain ? " " : "", (int)to);
     return surg_pass_fail(p, NULL, text);
   }

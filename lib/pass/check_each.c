@@ -125,16 +125,17 @@ static void list_silent(prover *p, const surg__verify_report *r) {
     const char *name = surg__q(p->ctx, surg_value_name(o->value));
     if (o->random)
       snprintf(p->proof->silent_why, sizeof p->proof->silent_why,
-               "output %s rests on random draws that the result does not share", name);
+               "output %s depends on random numbers that the result does not draw", name);
     else if (o->amplified)
       snprintf(p->proof->silent_why, sizeof p->proof->silent_why,
                "rounding alone moves output %s as far as it differs", name);
     else if (!o->number)
       snprintf(p->proof->silent_why, sizeof p->proof->silent_why, "output %s %s", name,
-               o->any ? "is NaN throughout" : "has no elements, whatever inputs were drawn");
+               o->any ? "is NaN for all generated inputs"
+                      : "has no elements for all generated inputs");
     else
       snprintf(p->proof->silent_why, sizeof p->proof->silent_why,
-               "output %s is %.6g throughout, whatever inputs were drawn", name, o->first);
+               "output %s is %.6g for all generated inputs", name, o->first);
   }
 }
 

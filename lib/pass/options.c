@@ -19,7 +19,7 @@ static const char *parse_bool(const char *s, int64_t *out) {
   else if (strcmp(s, "false") == 0 || strcmp(s, "off") == 0)
     *out = 0;
   else
-    return "is no yes or no: true, false, on or off";
+    return "is not a boolean: expected true, false, on or off";
   return NULL;
 }
 

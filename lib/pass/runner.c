@@ -392,8 +392,9 @@ static bool can_guard(const surg__runner *r, uint64_t nodes) {
 
 static surg_status take_back(surg__runner *r, surg_model *original, const char *what,
                              uint64_t before, uint64_t after) {
-  surg__note(r->ctx, surg_model_path(r->model), "left as it was: %llu %s would have become %llu",
-             (unsigned long long)before, what, (unsigned long long)after);
+  surg__note(r->ctx, surg_model_path(r->model),
+             "unchanged: the result would have %llu %s instead of %llu", (unsigned long long)after,
+             what, (unsigned long long)before);
   surg__log_pass(r->log, "guard", 0);
   surg__log_pass_end(r->log, "undone", 0);
   if (!surg__log_restart(r->log, original) || !surg__certificate_restart(r->certificate, original))

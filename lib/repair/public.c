@@ -36,7 +36,8 @@ static surg__consent consent_of(const surg_repair_options *o) {
 }
 
 static surg_status unknown_size(surg_context *ctx, const surg_model *m, const char *name) {
-  return surg__error(ctx, SURG_EUSAGE, surg_model_path(m), "no input has an open size %s (--dim)",
+  return surg__error(ctx, SURG_EUSAGE, surg_model_path(m),
+                     "no input has a dynamic dimension %s (--dim)",
                      surg__q(ctx, name));
 }
 

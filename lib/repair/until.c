@@ -236,7 +236,8 @@ static surg_status give_sizes(surg__until *u) {
   surg__buf text;
   bool ran;
   if (none) {
-    return surg__error(u->ctx, SURG_EUSAGE, "onnxsurg", "--dim: no input has an open size %s",
+    return surg__error(u->ctx, SURG_EUSAGE, "onnxsurg",
+                       "--dim: no input has a dynamic dimension %s",
                        none);
   }
   surg__buf_init(&text, u->ctx);

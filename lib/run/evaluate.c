@@ -114,8 +114,8 @@ void surg_session_free(surg_session *s) {
 static void tell_lowered(surg_session *s) {
   if (s->told || !s->exec.marks) return;
   s->told = true;
-  surg__note(s->ctx, surg_model_path(s->exec.model), "%s is computed as what replaces it",
-             s->exec.marked);
+  surg__note(s->ctx, surg_model_path(s->exec.model),
+             "%s is computed by its replacement in ONNX operators", s->exec.marked);
 }
 
 static surg_status run(surg_session *s, surg_inputs *in, surg__array *out) {

@@ -25,7 +25,7 @@ surg_status surg__file_read(surg_context *ctx, const char *path, uint8_t **bytes
   }
   surg__free(ctx, p);
   if (why) return surg__error(ctx, SURG_EIO, path, "cannot read: %s", strerror(why));
-  return st.regular ? surg__oom(ctx, path) : surg__error(ctx, SURG_EIO, path, "is no file");
+  return st.regular ? surg__oom(ctx, path) : surg__error(ctx, SURG_EIO, path, "is not a file");
 }
 
 surg_status surg__value_load(surg_context *ctx, const char *path, const surg_type *type,

@@ -216,7 +216,7 @@ surg_status surg_data_folder(const surg_model *model, const char *dir, const cha
   surg__os_folder *d;
   const int e = surg__os_folder_open(dir, &d);
   if (e)
-    s = surg__error(ctx, SURG_EIO, where, "%s", e == ENOTDIR ? "is no folder" : strerror(e));
+    s = surg__error(ctx, SURG_EIO, where, "%s", e == ENOTDIR ? "is not a folder" : strerror(e));
   for (const char *entry; d && s == SURG_OK && (entry = surg__os_folder_next(d));) {
     const size_t k = number_of(entry, stem);
     if (k == SIZE_MAX || k < n) continue;

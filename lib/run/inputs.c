@@ -229,7 +229,7 @@ surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_value
 
 const char *surg__input_unmade(const surg_value *v, surg_status s) {
   const surg_type *type = surg_value_declared_type(v);
-  if (s == SURG_ELIMIT || s == SURG_ENOMEM) return "is too large to be made up";
+  if (s == SURG_ELIMIT || s == SURG_ENOMEM) return "is too large for generated values, so it must be given";
   while (surg_type_get_kind(type) == SURG_TYPE_SEQUENCE ||
          surg_type_get_kind(type) == SURG_TYPE_OPTIONAL)
     type = surg_type_elem(type);
@@ -238,7 +238,7 @@ const char *surg__input_unmade(const surg_value *v, surg_status s) {
     case SURG_TYPE_TENSOR:
       if (!surg_type_dtype(type)) return "has no declared element type, so it must be given";
       if (!surg_type_has_rank(type)) return "has no declared shape, so it must be given";
-      return "has a type that cannot be made up, so it must be given";
+      return "has a type that cannot be generated, so it must be given";
     default: return "is not a tensor, so it must be given";
   }
 }

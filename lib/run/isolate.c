@@ -89,7 +89,8 @@ static surg_status run(isolate *s, surg_model *m, const surg__engine *e, surg__m
   for (size_t i = 0; i < n_out; i++) surg__array_drop(&out[i]);
   surg__free(s->ctx, out);
   if (s->done && exec.marks)
-    surg__note(s->ctx, surg_model_path(m), "%s is computed as what replaces it", exec.marked);
+    surg__note(s->ctx, surg_model_path(m), "%s is computed by its replacement in ONNX operators",
+               exec.marked);
   surg__exec_close(&exec);
   s->x->computed = s->done;
   if (s->done) return SURG_OK;

@@ -45,7 +45,7 @@ static surg_status find_library(surg_context *ctx, const char *path, void **out)
     return *out ? SURG_OK : refuse(ctx, NULL, "ONNX Runtime is not found");
   }
   const int e = surg__os_stat(path, &st); /* dlopen would block on a FIFO */
-  if (e || !st.regular) return refuse(ctx, path, e ? strerror(e) : "is no file");
+  if (e || !st.regular) return refuse(ctx, path, e ? strerror(e) : "is not a file");
   /* Without a slash dlopen would search the system's library folders. */
   surg__buf b;
   surg__buf_init(&b, ctx);
@@ -56,7 +56,7 @@ static surg_status find_library(surg_context *ctx, const char *path, void **out)
   if (failed) return surg__oom(ctx, path);
   if (*out) return SURG_OK;
   const char *why = surg__os_dl_error();
-  snprintf(text, sizeof text, "is no library that loads: %s", why ? why : "");
+  snprintf(text, sizeof text, "cannot be loaded as a library: %s", why ? why : "");
   return refuse(ctx, path, text);
 }
 
@@ -66,7 +66,7 @@ surg_status surg__ort_open(surg_context *ctx, const char *path, surg__ort **out)
   if (s != SURG_OK) return s;
   const surg__ort_base *(*get_base)(void);
   void *symbol = surg__os_dl_symbol(library, "OrtGetApiBase");
-  if (!symbol) return refuse(ctx, path, "is no ONNX Runtime: it has no function OrtGetApiBase");
+  if (!symbol) return refuse(ctx, path, "is not ONNX Runtime: it has no function OrtGetApiBase");
   memcpy(&get_base, &symbol, sizeof get_base); /* ISO C has no cast from data to function
                                                 * pointers */
   const surg__ort_base *base = get_base();

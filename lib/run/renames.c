@@ -84,7 +84,7 @@ static surg_status read_all(surg_context *ctx, FILE *f, const char *path, rename
     line++;
     json_t *j = json_loads(text, 0, NULL);
     if (!json_is_object(j))
-      s = fail(ctx, SURG_EINVALID, path, line, "is no line of a log");
+      s = fail(ctx, SURG_EINVALID, path, line, "is not a line of a log");
     else if (!read_line(ctx, by_last, j))
       s = surg__oom(ctx, NULL);
     json_decref(j);

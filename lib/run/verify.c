@@ -343,7 +343,7 @@ static surg_status compare(verify *v, const surg__tolerance *tolerance, size_t i
   surg__distance d;
   if (k == b->n_out && v->o->may_lose) return SURG_OK;
   if (k == b->n_out) {
-    snprintf(v->report->failure, sizeof v->report->failure, "output %s is gone",
+    snprintf(v->report->failure, sizeof v->report->failure, "output %s is missing",
              surg__q(v->ctx, name));
     return SURG_OK;
   }
@@ -449,7 +449,7 @@ static bool circular(verify *v) {
   r->skipped++;
   if (!*r->skip_why)
     snprintf(r->skip_why, sizeof r->skip_why,
-             "%.60s is computed here as what replaces it, which proves nothing of a replacement",
+             "%.60s is computed by its replacement here, so equal results prove nothing",
              a->marks ? a->marked : b->marked);
   return true;
 }

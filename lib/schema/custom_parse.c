@@ -232,7 +232,7 @@ static bool param(reader *r, bool output) {
   p.variadic = !p.optional && take(r, '*');
   if (!expect(r, ':') || !(p.type = word(r, false, "a type"))) return false;
   if (!known_type(r, p.type))
-    return bad(r, "'%.80s' is no element type, no type named above, and not any", p.type);
+    return bad(r, "'%.80s' is neither an element type, a type named above, nor any", p.type);
   if (take(r, '[') ? !shape(r, &p) : peek(r) && !like(r, &p)) return false;
   const size_t count = output ? r->outputs.count : r->inputs.count;
   const surg__custom_param *last = !count   ? NULL
@@ -253,7 +253,7 @@ static bool type(reader *r) {
     const char *name = word(r, false, "an element type");
     const int dtype = name ? surg_dtype_from_name(name) : 0;
     if (!name) return false;
-    if (!dtype) return bad(r, "'%.80s' is no element type", name);
+    if (!dtype) return bad(r, "'%.80s' is not an element type", name);
     t.mask |= UINT32_C(1) << dtype;
   }
   if (!t.mask) return bad(r, "expected an element type");
@@ -275,7 +275,7 @@ static bool attr_kind(reader *r, surg_attr_kind *out) {
     *out = kinds[i].kind;
     return true;
   }
-  return name ? bad(r, "'%.80s' is no kind of attribute", name) : false;
+  return name ? bad(r, "'%.80s' is not a kind of attribute", name) : false;
 }
 
 static bool integer(reader *r, surg__custom_attr *a) {

@@ -165,7 +165,7 @@ static surg_status load_part(surg_manifest *x, size_t k, const surg_load_options
   const json_t *part = json_array_get(json_object_get(x->json, "parts"), k);
   const char *file = json_string_value(json_object_get(part, "model"));
   if (!file || !is_inside(file))
-    return invalid(x, "\"model\" of a part is no path inside the folder of the manifest");
+    return invalid(x, "\"model\" of a part is not a path inside the folder of the manifest");
   const char *base = surg__os_base_name(x->path);
   surg__buf b;
   surg__buf_init(&b, x->ctx);
@@ -197,10 +197,10 @@ static surg_status read_json(surg_manifest *x) {
     return surg__error(x->ctx, SURG_EINVALID, x->path, "line %d: invalid JSON", e.line);
   const json_t *parts = json_object_get(x->json, "parts");
   if (json_integer_value(json_object_get(x->json, KEY)) != 1)
-    return invalid(x, "is no manifest of parts (\"" KEY "\": 1)");
+    return invalid(x, "is not a manifest of parts (\"" KEY "\": 1)");
   if (!json_is_array(parts) || !json_array_size(parts) ||
       json_array_size(parts) > SURG__SPLIT_PARTS)
-    return invalid(x, "\"parts\" is no list of parts");
+    return invalid(x, "\"parts\" is not a list of parts");
   x->n = json_array_size(parts);
   x->parts = surg__calloc(x->ctx, x->n, sizeof *x->parts);
   if (!x->parts) x->n = 0;

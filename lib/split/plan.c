@@ -61,7 +61,7 @@ static surg_status cut_at(cutting *c, uint32_t k, surg_value *const *values, siz
     const surg_node *p = values[i] ? surg_value_producer(values[i], NULL) : NULL;
     if (!values[i] || surg_value_graph(values[i]) != surg_model_graph(s->m))
       return surg__error(s->ctx, SURG_EUSAGE, surg_model_path(s->m),
-                         "%s is no value of the main graph",
+                         "%s is not a value of the main graph",
                          values[i] ? surg__q(s->ctx, surg_value_name(values[i])) : "NULL");
     if (!p)
       return surg__error(s->ctx, SURG_EUSAGE, surg_model_path(s->m),

@@ -30,7 +30,7 @@ static void put_span(surg__buf *b, int64_t low, int64_t high) {
 /* Versions and opsets that a fact is about, and whether the engine rejects them. */
 static void put_scope(surg__buf *b, const surg__tfact *f) {
   const surg__op_facts one = {"", f, 1};
-  if (f->refused) surg__buf_puts(b, "refused; ");
+  if (f->refused) surg__buf_puts(b, "unsupported; ");
   if (f->misread) surg__buf_puts(b, "imported, and computed otherwise: ");
   if (f->n_versions) {
     surg__buf_puts(b, "versions ");

@@ -169,6 +169,6 @@ surg__target *surg__target_find(surg_context *ctx, const char *name) {
   if (!want.version[0])
     surg__note(ctx, name, "using %s, the newest known version", text->name);
   else if (!exact)
-    surg__note(ctx, name, "not known; judged by the next lower one, %s", text->name);
+    surg__note(ctx, name, "unknown version; judged by the next lower one, %s", text->name);
   return surg__target_read(ctx, text->text, strlen(text->text), text->name);
 }

@@ -267,7 +267,7 @@ static bool fits_fed(surg__judge *j) {
     any |= v != NULL;
   }
   return !any ||
-         !surg__judge_object(j, SURG__ILLEGAL, SURG__C_FED, NULL, "all that it reads is constant");
+         !surg__judge_object(j, SURG__ILLEGAL, SURG__C_FED, NULL, "all of its inputs are constant");
 }
 
 /* Whether the name is of an output alone; a place ("0") is of an input. */
@@ -290,7 +290,7 @@ static bool fits_places(surg__judge *j) {
   }
   for (size_t i = 0; j->f->whole && i < surg_node_input_count(j->n); i++) {
     if (surg_node_input(j->n, i)) continue;
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %zu is left blank", i);
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %zu is absent", i);
     return false;
   }
   for (size_t i = 0; i < j->f->absent.n; i++) {
@@ -371,7 +371,7 @@ static bool fits_attr(surg__judge *j, const surg__tattr *a) {
   surg__buf_putc(&text, 0);
   const bool fits = text.failed || !known || none || is_among(&a->values, text.p);
   if (!known)
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "what %s is, is not known", a->name);
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "the value of %s is unknown", a->name);
   if (!fits) refuse_attr(j, a, text.p);
   surg__buf_free(&text);
   return fits;
@@ -421,7 +421,7 @@ static bool fits_spelling(surg__judge *j) {
   for (size_t i = 0; i < j->f->unwritten.n; i++) {
     if (!surg_node_attr(j->n, j->f->unwritten.items[i])) continue;
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
-                       "attribute %s must not be written, be it its default",
+                       "attribute %s must be absent, even if it equals its default",
                        j->f->unwritten.items[i]);
     return false;
   }

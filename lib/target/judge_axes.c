@@ -135,7 +135,7 @@ static bool fits_producer(surg__judge *j) {
   if (!lists(&j->f->not_producers, name) && (!j->f->producers.n || lists(&j->f->producers, name)))
     return true;
   return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
-                             "the importer reads it otherwise in a model of %s%s%s",
+                             "the importer reads it differently in a model with %s%s%s",
                              name[0] ? "producer_name \"" : "no producer_name",
                              name, name[0] ? "\"" : "");
 }

@@ -126,7 +126,7 @@ static void judge_ends(surg__judge *j, const surg_graph *body) {
       if (surg_graph_output(body, k) == surg_node_output(j->n, i)) v = surg_node_output(j->n, i);
   if (v)
     surg__judge_object(j, open ? SURG__UNKNOWN : SURG__ILLEGAL, SURG__C_FUNCTION, v,
-                       "%s of the function is not the first of many inputs or outputs",
+                       "%s of the function must be the first of the repeated inputs or outputs",
                        surg__judge_name(j, v));
 }
 

@@ -33,7 +33,7 @@ static bool ints_of(const surg__judge *j, const char *name, const int64_t **out,
 }
 
 static void not_known(surg__judge *j, const char *name) {
-  surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "what %s is, is not known", name);
+  surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "the value of %s is unknown", name);
 }
 
 static bool fits_each(surg__judge *j) {

@@ -103,7 +103,7 @@ static void judge_body(walk *w, const surg_function *f) {
     if (!idle && !graph) continue;
     const surg__tri how = idle ? w->t->idle : w->t->bodied;
     surg__buf_puts(&w->text, idle ? "no node of the graph of the function reads this constant"
-                                  : "it has a subgraph, and is in a function");
+                                  : "a node with a subgraph is in a function");
     if (how == SURG__UNSAID) surg__buf_puts(&w->text, "; whether that is supported is unknown");
     tell(w, (surg__objection){.verdict = how == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN,
                               .cause = f->called ? SURG__C_FUNCTION : SURG__C_OPSET,
@@ -224,8 +224,8 @@ static surg_status judge_expansion(walk *w) {
   if (s != SURG_OK) return s;
   if (e.repeated && w->t->repeats == SURG__NO) {
     surg__buf_printf(&w->text,
-                     "function %s is called more than once, calls a function and has values of its "
-                     "own, whose names are then repeated",
+                     "function %s is called more than once and calls a function: the names of its "
+                     "inner values are then repeated",
                      surg__q(w->t->ctx, surg_function_name(e.repeated)));
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_FUNCTION});
   }

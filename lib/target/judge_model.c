@@ -255,7 +255,7 @@ static void judge_order(walk *w, const surg_graph *g) {
   const bool called = w->t->unsorted_functions && g->kind == SURG_GRAPH_FUNCTION;
   const bool body = w->t->unsorted_main && g != surg_model_graph(w->m) && !called;
   if (!g->sorted_on_load || (w->t->unsorted == SURG__YES && !body)) return;
-  surg__buf_puts(&w->text, "nodes precede nodes that they read");
+  surg__buf_puts(&w->text, "a node precedes the producer of its input");
   tell(w, (surg__objection){
               .verdict = w->t->unsorted == SURG__NO || body ? SURG__ILLEGAL : SURG__UNKNOWN,
               .cause = SURG__C_ORDER});
@@ -271,7 +271,8 @@ static void judge_outputs(walk *w) {
       continue;
     const bool misread = !bare && w->t->fixed == SURG__MISREAD;
     surg__buf_printf(&w->text, "%soutput %s is %s", misread ? SURG__JUDGE_OTHERWISE : "",
-                     surg__q(w->t->ctx, surg_value_name(v)), bare ? "made by no node" : "constant");
+                     surg__q(w->t->ctx, surg_value_name(v)),
+                     bare ? "computed by no node" : "constant");
     tell(w, (surg__objection){
                 .verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .misread = misread, .value = v});
   }
@@ -350,7 +351,7 @@ static void judge_declared(walk *w) {
     if (t && tensor && surg_type_has_rank(t)) continue;
     surg__buf_printf(&w->text, "%s %s %s", in ? "input" : "output",
                      surg__q(w->t->ctx, surg_value_name(v)),
-                     tensor ? "declares no shape" : "is no tensor");
+                     tensor ? "declares no shape" : "is not a tensor");
     tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_DYNAMIC, .value = v});
   }
 }

@@ -83,7 +83,7 @@ static bool fits_rows(surg__judge *j) {
     int64_t items[64];
     const int64_t n = c ? surg__read_ints(c, items, SURG_COUNT(items)) : -1;
     if (c && n < 0)
-      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the elements of %s are not known",
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the elements of %s are unknown",
                          surg__judge_name(j, v));
     for (int64_t k = 1; k < n; k++) {
       if (items[k - 1] < INT64_MAX && items[k] == items[k - 1] + 1) continue;
@@ -122,7 +122,8 @@ static bool fits_values(surg__judge *j) {
     for (int64_t k = 0; k < n; k++) {
       if (items[k] >= want->low && items[k] <= want->high) continue;
       surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s is %lld; the %s is %lld",
-                         want->name, (long long)items[k], items[k] > want->high ? "most" : "least",
+                         want->name, (long long)items[k],
+                         items[k] > want->high ? "most" : "least",
                          (long long)(items[k] > want->high ? want->high : want->low));
       return false;
     }
@@ -139,7 +140,7 @@ static bool fits_known(surg__judge *j) {
     int64_t items[SPAN_ELEMENTS];
     const int64_t n = c ? surg__read_ints(c, items, SURG_COUNT(items)) : 0;
     if (n < 0)
-      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the elements of %s are not known",
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the elements of %s are unknown",
                          surg__judge_name(j, v));
     for (int64_t k = 0; k < n; k++) {
       if (items[k] >= want->low && items[k] <= want->high) continue;
@@ -350,14 +351,15 @@ static bool spreads(const surg_type *b, const surg_type *y, surg__tspread how) {
 
 const char *surg__target_spread(surg__tspread how) {
   static const char *const texts[] = {
-      [SURG__S_LAST] = "equal from its first axis on, then of size 1",
-      [SURG__S_CHANNEL] = "equal from axis 1 of the result on, then of size 1",
-      [SURG__S_FRONT] = "equal from axis 0 of the result on, then of size 1",
+      [SURG__S_LAST] = "equal in shape to the result from its own first axis on, then of size 1",
+      [SURG__S_CHANNEL] = "equal in shape to the result from axis 1 on, then of size 1",
+      [SURG__S_FRONT] = "equal in shape to the result from axis 0 on, then of size 1",
       [SURG__S_SINGLE] = "of size 1 after axis 1",
-      [SURG__S_ONCE] = "repeated along one axis at most",
-      [SURG__S_EARLY] = "repeated along axis 0 or 1 alone",
-      [SURG__S_PLANES] = "repeated along the last two of four axes alone, at a batch of 1",
-      [SURG__S_GAP] = "repeated along one axis at most between its first and last of size above 1"};
+      [SURG__S_ONCE] = "repeated along at most one axis",
+      [SURG__S_EARLY] = "repeated only along axis 0 or 1",
+      [SURG__S_PLANES] = "repeated only along the last two of four axes, with a batch of 1",
+      [SURG__S_GAP] = "repeated along at most one axis between its first and its last axis of a "
+                      "size above 1"};
   _Static_assert(SURG_COUNT(texts) == SURG__S_GAP + 1, "a text for each way to repeat");
   assert((size_t)how < SURG_COUNT(texts));
   return texts[how];
@@ -369,7 +371,7 @@ static bool fits_spreads(surg__judge *j) {
     const surg_value *v = surg__judge_formal(j, j->f->spreads[i].name, false);
     const surg_type *b = tensor_of(v);
     if (!b || spreads(b, y, j->f->spreads[i].how)) continue;
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s is not %s", surg__judge_name(j, v),
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s must be %s", surg__judge_name(j, v),
                        surg__target_spread(j->f->spreads[i].how));
     return false;
   }

@@ -342,7 +342,7 @@ static void judge_inner(surg__judge *j) {
   else if (lost)
     surg__judge_object(j, losses == 1 ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, lost,
                        "the importer does not know the size of %s along the axis that is summed "
-                       "over: a Reshape has 0 or -1 there, and the model has inputs of open size",
+                       "over: a Reshape has 0 or -1 there, and the model has dynamic inputs",
                        surg__judge_name(j, lost));
 }
 
@@ -388,7 +388,7 @@ static bool fits_agreed(surg__judge *j) {
       surg__judge_object(
           j, SURG__ILLEGAL, SURG__C_DYNAMIC, v,
           "the importer knows a size of the operand before %s, and not that of %s: a "
-          "Reshape has 0 or -1 there, and the model has inputs of open size",
+          "Reshape has 0 or -1 there, and the model has dynamic inputs",
           surg__judge_name(j, v), surg__judge_name(j, v));
       return false;
     }

@@ -115,7 +115,7 @@ static bool counts_much(const char *pattern) {
 static surg_status compile(const reader *r, surg__message *m) {
   if (strlen(m->pattern) > SURG_LIMIT_PATTERN) return bad(r, m->id, "the pattern is too long");
   if (counts_much(m->pattern))
-    return bad(r, m->id, "the pattern may count ({n}) once, to 99");
+    return bad(r, m->id, "the pattern may contain {n} once, with n up to 99");
   if (refers_back(m->pattern)) return bad(r, m->id, "the pattern must not refer back (\\1)");
   const int code = regcomp(&m->regex, m->pattern, REG_EXTENDED);
   m->compiled = code == 0;
@@ -124,7 +124,7 @@ static surg_status compile(const reader *r, surg__message *m) {
   if (code == 0) return SURG_OK;
   char what[160], text[200];
   regerror(code, &m->regex, what, sizeof what);
-  snprintf(text, sizeof text, "the pattern is none: %s", what);
+  snprintf(text, sizeof text, "the pattern is invalid: %s", what);
   return bad(r, m->id, text);
 }
 

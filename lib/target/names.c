@@ -67,8 +67,10 @@ bool surg__target_knows(const surg__target *t, const char *name, int *op, char *
   if (*op || is_own(t, name) || is_custom(t->ctx, name)) return true;
   const char *dot = strrchr(name, '.');
   const char *near = surg__nearest(dot ? dot + 1 : name, t, SURG_OP_COUNT - 1, op_at);
-  snprintf(why, cap, "no operator has this name%s%s; list one that ONNX does not define in \"own\"",
-           near ? "; nearest is " : "", near ? near : "");
+  snprintf(why, cap,
+           "no operator has this name%s%s%s; list one that ONNX does not define in \"own\"",
+           near ? " (did you mean " : "", near ? near : "",
+           near ? "?)" : "");
   return false;
 }
 

@@ -44,7 +44,7 @@ static surg_status choose(const surg__weights *all, surg__weights_format format,
 static surg_status check_path(const surg_model *m, const char *path) {
   surg__stat st;
   if (surg__os_stat(path, &st) != 0) return SURG_OK;
-  if (!st.regular) return surg__error(m->ctx, SURG_EIO, path, "is no regular file");
+  if (!st.regular) return surg__error(m->ctx, SURG_EIO, path, "is not a regular file");
   bool own = m->source && m->source->path && m->source->dev == st.dev && m->source->ino == st.ino;
   for (const surg__datafile *f = m->files; f && !own; f = f->next)
     own = !f->absent && f->dev == st.dev && f->ino == st.ino;

@@ -43,7 +43,7 @@ surg_status surg__storage_open(surg_context *ctx, const char *path, surg__storag
   if (e) out->fd = -1;
   if (!e) e = surg__os_stat_fd(out->fd, &st);
   if (e) return surg__error(ctx, SURG_EIO, path, "cannot open: %s", strerror(e));
-  if (!st.regular) return surg__error(ctx, SURG_EIO, path, "is no regular file");
+  if (!st.regular) return surg__error(ctx, SURG_EIO, path, "is not a regular file");
   out->size = st.size;
   return format == SURG__WEIGHTS_NPZ ? surg__npz_list(out) : surg__safetensors_list(out);
 }

@@ -153,7 +153,7 @@ static surg_status take_tensor(adapting *x, const surg__stored *e) {
   if (!at && !alpha) {
     if (x->o.skip) return SURG_OK;
     return surg__error(x->ctx, SURG_EINVALID, x->file.path,
-                       "tensor %s is no part of an adapter (lora_A, lora_B, alpha); --skip leaves "
+                       "tensor %s is not part of an adapter (lora_A, lora_B, alpha); --skip leaves "
                        "it out",
                        surg__q(x->ctx, e->name));
   }
@@ -205,7 +205,7 @@ static surg_status scale_of(adapting *x, const pair *p, double *out) {
     if (s == SURG_OK && t->dtype != SURG_DOUBLE) t = surg_tensor_cast(x->m, t, SURG_DOUBLE);
     if (s == SURG_OK) s = t ? surg_tensor_read_numbers(t, 0, &alpha, 1) : SURG_EINVALID;
     if (s != SURG_OK)
-      return surg__error(x->ctx, SURG_EINVALID, x->file.path, "tensor %s is no number",
+      return surg__error(x->ctx, SURG_EINVALID, x->file.path, "tensor %s is not a number",
                          surg__q(x->ctx, p->alpha->name));
   }
   *out = alpha / (double)p->down->dims[0];

@@ -96,7 +96,7 @@ surg_status surg__safetensors_list(surg__storage *f) {
   json_t *all = s == SURG_OK ? json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &why) : NULL;
   surg__free(f->ctx, text);
   if (s == SURG_OK && !json_is_object(all))
-    s = surg__storage_bad(f, "is not a valid safetensors file: its header is no JSON object");
+    s = surg__storage_bad(f, "is not a valid safetensors file: its header is not a JSON object");
   for (void *i = s == SURG_OK ? json_object_iter(all) : NULL; i && s == SURG_OK;
        i = json_object_iter_next(all, i)) {
     const char *name = json_object_iter_key(i);

@@ -151,7 +151,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   if (strcmp(form, "initializer") == 0) return lesser(all_initializers(p, g), in);
   if (strcmp(form, "node") == 0) return lesser(all_nodes(p, g), in);
   if (strcmp(form, "keep") == 0) return in;
-  return surg_pass_usage(p, "option form: keep, initializer or node");
+  return surg_pass_usage(p, "option form: expected keep, initializer or node");
 }
 
 static const surg_option options[] = {

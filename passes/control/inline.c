@@ -128,15 +128,15 @@ static surg_pass_result give_all(inlining *in, surg_node *n, const surg_node *pr
     if (!old || surg_value_use_count(old, 1) == 0) continue;
     if (!r[i].by)
       return surg_pass_fail(in->p, n,
-                            "cannot be inlined: an output of the function is an input "
-                            "that this call leaves out");
+                            "cannot be inlined: an output of the function is an input that "
+                            "is absent in this call");
     r[i].name = copy_of(in->p, surg_value_name(old));
     const surg_status s = r[i].name ? give(in, n, prev, i, r[i].by, &r[i].rename) : SURG_ENOMEM;
     if (s == SURG_EUNSUPPORTED)
       return surg_pass_fail(
           in->p, n,
-          "cannot be inlined: its output can be no other value, and no Identity can "
-          "be in this place");
+          "cannot be inlined: its output must keep its name, and no Identity can be "
+          "added here");
     if (s != SURG_OK) return SURG_PASS_FAILED;
   }
   return SURG_PASS_CHANGED;

@@ -28,8 +28,8 @@ const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *tex
       if (surg_node_fits(n, here)) continue;
       *domain = d;
       snprintf(text, INLINE_TEXT,
-               "%.100s of function %.100s.%.100s is of opset %lld of its domain, and where it is "
-               "called opset %lld is in force",
+               "%.100s of function %.100s.%.100s is of opset %lld of its domain, but the caller "
+               "imports opset %lld",
                surg_node_op_type(n), surg_function_domain(f), surg_function_name(f), (long long)own,
                (long long)here);
       return n;

@@ -127,7 +127,7 @@ static surg_pass_result unknown(surg_pass_ctx *p, const surg_graph *g, const cha
  * list. */
 static surg_pass_result read_shape(surg_pass_ctx *p, bound *b, const surg_type *t) {
   if (!surg_type_has_rank(t) || surg_type_rank(t) > sizeof b->dims / sizeof *b->dims)
-    return refuse(p, b, "the shape of the input is not known", "");
+    return refuse(p, b, "the shape of the input is unknown", "");
   b->rank = surg_type_rank(t);
   b->count = 1;
   for (size_t i = 0; i < b->rank; i++) {
@@ -164,7 +164,7 @@ static surg_pass_result match_shape(surg_pass_ctx *p, const bound *b, const surg
   assert(b->rank <= sizeof b->dims / sizeof *b->dims);
   if (!surg_type_has_rank(t)) return SURG_PASS_UNCHANGED;
   if (surg_type_rank(t) != b->rank) {
-    snprintf(text, sizeof text, "it has %zu axes, the input %zu", b->rank, surg_type_rank(t));
+    snprintf(text, sizeof text, "it has rank %zu, the input %zu", b->rank, surg_type_rank(t));
     return misfit(p, b, text);
   }
   for (size_t i = 0; i < b->rank; i++) {
@@ -218,9 +218,10 @@ static surg_pass_result read_bound(surg_pass_ctx *p, const surg_graph *g, size_t
   if (read_shape(p, b, t) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   bool fits = b->given == 1 || (b->rank == 1 && b->given == b->count);
   if (fits) return SURG_PASS_UNCHANGED;
-  snprintf(text, sizeof text, "%zu numbers for %llu elements of %zu axes", b->given,
-           (unsigned long long)b->count, b->rank);
-  return refuse(p, b, text, "; one number fills any shape, a list one axis");
+  snprintf(text, sizeof text, "found %zu numbers for %llu element%s of rank %zu", b->given,
+           (unsigned long long)b->count, b->count == 1 ? "" : "s", b->rank);
+  return refuse(p, b, text,
+                "; expected one number for all elements, or, for rank 1, as many as elements");
 }
 
 /* ---- the rewrite ----------------------------------------------------------------------------- */
@@ -235,7 +236,7 @@ static surg_tensor *tensor(surg_pass_ctx *p, size_t i, const bound *b) {
     const char *s = k < b->given ? surg_pass_pair_value(p, i, k) : NULL;
     if (s && !parse(b->dtype, s, &bits)) {
       char text[TEXT];
-      snprintf(text, sizeof text, "'%.100s' is no ", s);
+      snprintf(text, sizeof text, "'%.100s' is not a valid ", s);
       refuse(p, b, text, surg_dtype_name(b->dtype));
       return NULL;
     }

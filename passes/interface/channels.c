@@ -26,13 +26,14 @@ static bool refuse(channels *c, const char *why) {
 static bool read_input(channels *c, surg_value *v) {
   const int64_t axis = surg_pass_int(c->p, "axis");
   c->input = v;
-  if (!surg_value_is_input(v) || surg_value_graph(v) != c->g) return refuse(c, "it is no input");
+  if (!surg_value_is_input(v) || surg_value_graph(v) != c->g)
+    return refuse(c, "it is not an input");
   if (surg_value_is_initializer(v)) return refuse(c, "it has a default");
   if (surg_value_is_output(v)) return refuse(c, "it is an output as well");
   if (surg_pass_keeps_value(c->p, v)) return refuse(c, "it is protected (--keep)");
   c->type = declared_type(v);
   if (!c->type || surg_type_get_kind(c->type) != SURG_TYPE_TENSOR || !surg_type_has_rank(c->type))
-    return refuse(c, "it is no tensor of a known rank");
+    return refuse(c, "it is not a tensor of a known rank");
   const int64_t rank = (int64_t)surg_type_rank(c->type);
   if (axis < -rank || axis >= rank) return refuse(c, "it has no such axis");
   c->axis = (size_t)(axis < 0 ? axis + rank : axis);
@@ -161,7 +162,7 @@ static bool visit(channels *c, const reached *r, reached *list, size_t *n_list, 
     } else if (hands_on(c, n, surg_use_index(u), &axis, elementwise)) {
       list[(*n_list)++] = (reached){surg_node_output(n, 0), axis};
     } else {
-      return cannot(c, n, "is no convolution");
+      return cannot(c, n, "is not a convolution");
     }
   }
   return true;

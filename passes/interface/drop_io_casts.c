@@ -182,7 +182,7 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_drop_io_casts = {
-    SURG_PASS_HEAD(MODEL, "drop-io-casts", "leave Casts of inputs and outputs to the caller"),
+    SURG_PASS_HEAD(MODEL, "drop-io-casts", "remove Casts at inputs and outputs"),
     SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,

@@ -283,8 +283,9 @@ static surg_pass_result visit(state *s, surg_node *n) {
     return SURG_PASS_UNCHANGED;
   surg_pass_count(s->p, "targets opened", 1);
   if (found == FITS_TRIED) surg_pass_count(s->p, "targets that fit at every size tried", 1);
-  surg_pass_note(s->p, n, found == FITS_PROVEN ? "target opened: proven to fit at every size"
-                                               : "target opened: it fits at every size tried");
+  surg_pass_note(s->p, n, found == FITS_PROVEN
+                              ? "target made dynamic: proven to fit at every size"
+                              : "target made dynamic: it fits at every size tried");
   return set_target(s, n, target, (size_t)count);
 }
 
@@ -310,7 +311,7 @@ static surg_pass_result visit_expand(state *s, surg_node *n) {
   }
   if (!any) return SURG_PASS_UNCHANGED;
   surg_pass_count(s->p, "targets opened", 1);
-  surg_pass_note(s->p, n, "target opened: the dim of the input is kept");
+  surg_pass_note(s->p, n, "target made dynamic: the dimension of the input is kept");
   return set_target(s, n, target, (size_t)count);
 }
 
@@ -448,7 +449,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   state s = {.p = p, .m = surg_pass_model(p), .n = surg_pass_pair_count(p)};
   surg_graph *g = surg_model_graph(s.m);
-  if (!s.n) return surg_pass_usage(p, "needs dims of inputs, such as input.0=N");
+  if (!s.n) return surg_pass_usage(p, "needs dimensions of inputs, such as input.0=N");
   s.keys = surg_pass_alloc(p, s.n * sizeof *s.keys);
   if (!s.keys) return SURG_PASS_FAILED;
   for (size_t i = 0; i < s.n; i++)

@@ -111,7 +111,7 @@ static surg_pass_result unknown(surg_pass_ctx *p, const surg_graph *g, const cha
   char text[TEXT];
   const char *near = nearest(p, g, name);
   int n = snprintf(text, sizeof text,
-                   "'%.200s' is no symbol of an input, nor an input and its axis (input.0)", name);
+                   "'%.200s' is neither a symbol of an input nor INPUT.AXIS, such as x.0", name);
   if (near && n > 0)
     snprintf(text + n, sizeof text - (size_t)n, "; did you mean '%.200s'?", near);
   return surg_pass_usage(p, text);
@@ -200,7 +200,7 @@ static surg_pass_result read_shape(surg_pass_ctx *p, surg_value *v, size_t i, ke
   if (result == SURG_PASS_FAILED) return result;
   t = surg_value_declared_type(v);
   if (surg_type_get_kind(t) != SURG_TYPE_TENSOR || surg_type_rank(t) != rank) {
-    snprintf(text, sizeof text, "'%.300s': expected the sizes of %s, found %zu", name,
+    snprintf(text, sizeof text, "'%.300s': expected sizes for %s, found %zu", name,
              declared_text(t, shown), rank);
     return surg_pass_usage(p, text);
   }
@@ -334,7 +334,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   const size_t pairs = surg_pass_pair_count(p);
   size_t n = 0, most = 0;
   surg_pass_result result = SURG_PASS_UNCHANGED;
-  if (!pairs) return surg_pass_usage(p, "needs dims, such as N=1 or input.0=1");
+  if (!pairs) return surg_pass_usage(p, "needs dimensions, such as N=1 or input.0=1");
   for (size_t i = 0; i < pairs; i++) most += sizes_given(p, i);
   key *keys = surg_pass_alloc(p, (most + 1) * sizeof *keys);
   if (!keys) return SURG_PASS_FAILED;

@@ -77,7 +77,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 const surg_pass surg__pass_random_inputs = {
-    SURG_PASS_HEAD(MODEL, "random-inputs", "make random numbers of the model inputs"),
+    SURG_PASS_HEAD(MODEL, "random-inputs", "replace random operators by model inputs"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_APPROX,

@@ -80,7 +80,8 @@ static const surg_type *permuted(const moving *x, const surg_type *t, const int6
 static const surg_type *ranked(const moving *x, const surg_value *v, const surg_type *declared) {
   const surg_type *t = declared && surg_type_has_rank(declared) ? declared : surg_value_type(v);
   char text[TEXT];
-  snprintf(text, sizeof text, "'%.300s' is no tensor of a known rank up to %d", surg_value_name(v),
+  snprintf(text, sizeof text, "'%.300s': expected a tensor of a known rank up to %d",
+           surg_value_name(v),
            RANK);
   if (t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) &&
       surg_type_rank(t) <= RANK)
@@ -100,7 +101,7 @@ static bool move_input(const moving *x, surg_value *v) {
   int64_t perm[RANK], back[RANK];
   char text[TEXT];
   snprintf(text, sizeof text,
-           "inputs: '%.300s' is no input, has a default, or is an output at once",
+           "inputs: '%.300s' is not an input, has a default, or is an output at once",
            surg_value_name(v));
   if (!surg_value_is_input(v) || surg_value_is_initializer(v) || surg_value_is_output(v))
     return refuse(x, text);
@@ -120,7 +121,7 @@ static bool move_output(const moving *x, surg_value *v) {
   size_t at = 0;
   char text[TEXT];
   while (at < count && surg_graph_output(x->g, at) != v) at++;
-  snprintf(text, sizeof text, "outputs: '%.300s' is no output that a node computes",
+  snprintf(text, sizeof text, "outputs: '%.300s' is not an output that a node computes",
            surg_value_name(v));
   if (at == count || !surg_value_producer(v, NULL)) return refuse(x, text);
   const surg_type *t = ranked(x, v, surg_graph_output_type(x->g, at));
@@ -170,7 +171,7 @@ static const surg_option options[] = {
 };
 
 const surg_pass surg__pass_transpose_io = {
-    SURG_PASS_HEAD(MODEL, "transpose-io", "change the order of dimensions of inputs, outputs"),
+    SURG_PASS_HEAD(MODEL, "transpose-io", "change the dimension order of inputs and outputs"),
     SURG_PASS_OPTIONS(options),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,

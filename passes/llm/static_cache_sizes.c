@@ -183,12 +183,12 @@ static bool range(sc *x, surg_node *n) {
   const surg_elem now = limit.e[0];
   const surg_dim length = {.value = -1, .expr = now.expr};
   if (start.hot || !is_number(&start, 0) || limit.n != 1 || !t)
-    return refuse_node(x, n, "its numbers are no positions of rows");
+    return refuse_node(x, n, "its numbers are not positions of rows");
   const sc_cache *c = &x->caches[0];
   if (surg_dim_equal(&length, surg_type_dim(surg_value_type(c->past), c->axis)))
     return true; /* the positions of past rows */
   if (!is_total(x, &length) && !is_total(x, surg_type_dim(t, 0)))
-    return refuse_node(x, n, "its numbers are no positions of rows");
+    return refuse_node(x, n, "its numbers are not positions of rows");
   return use_places(x, n, NULL, 0);
 }
 
@@ -258,7 +258,7 @@ static bool slice(sc *x, surg_node *n) {
   if (both) return use_position(x, n, 1, &starts) && use_position(x, n, 2, &ends);
   const surg_dim end = {.value = -1, .expr = ends.e[0].expr};
   if (!is_number(&starts, 0) || ends.n != 1 || !is_total(x, &end))
-    return refuse_node(x, n, "the rows of the table are no positions");
+    return refuse_node(x, n, "the rows of the table are not positions");
   return use_places(x, n, table, axes.e[0].value);
 }
 

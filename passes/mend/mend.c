@@ -196,13 +196,13 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    SURG_OPTION(LIST, "only", NULL, "families of defects to cure (default: all)"),
-    SURG_OPTION(INT, "newest", "0", "newest opset to import if none is"),
+    SURG_OPTION(LIST, "only", NULL, "families of defects to repair (default: all)"),
+    SURG_OPTION(INT, "newest", "0", "newest opset to import if none is imported"),
     SURG_OPTION(BOOL, "interface", "false", "may add and remove inputs and outputs"),
 };
 
 const surg_pass surg__pass_mend = {
-    SURG_PASS_HEAD(MODEL, "mend", "cure defects of invalid models"),
+    SURG_PASS_HEAD(MODEL, "mend", "repair defects of invalid models"),
     SURG_PASS_OPTIONS(options),
     .needs = SURG_TAKES_DEFECTS,
     .exactness = SURG_EXACT,

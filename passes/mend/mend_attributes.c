@@ -161,7 +161,7 @@ static bool filling(mending *k, surg_node *n, const surg_schema *s) {
   if (!mend_may(k, SURG_EXACT)) return true;
   surg_tensor *made = surg_tensor_new(k->m, surg_tensor_dtype(t), one, 1, data, bytes);
   if (!made || surg_node_set_tensor(n, "value", made) != SURG_OK) return false;
-  mend_did(k, n, SURG_EXACT, "the value is a tensor of one element, of rank 1");
+  mend_did(k, n, SURG_EXACT, "the value is now a tensor of rank 1 with one element");
   return true;
 }
 
@@ -177,8 +177,9 @@ static bool repeated(mending *k, surg_node *n) {
     if (!mend_allows(k, e))
       mend_leaves(k, n, "attribute '%.100s' has two values; --allow approx selects the last", name);
     if (!mend_may(k, e)) continue;
-    mend_did(k, n, e, "attribute '%.100s', which is there twice with %s, is there once", name,
-             e == SURG_EXACT ? "one value" : "different values: the last");
+    mend_did(k, n, e, "attribute '%.100s' is set twice with %s", name,
+             e == SURG_EXACT ? "the same value: one is removed"
+                             : "different values: the last is kept");
     if (surg_node_remove_attr(n, name) != SURG_OK) return false;
     i = 0;
   }
@@ -239,7 +240,7 @@ static bool hints(mending *k, surg_node *n, const surg_schema *s) {
   if (!mend_may(k, SURG_EXACT)) return true;
   if (surg_node_remove_attr(n, name) != SURG_OK) return false;
   mend_did(k, n, SURG_EXACT,
-           "attribute 'consumed_inputs', a hint that computes nothing, is removed");
+           "attribute 'consumed_inputs', a hint without effect on results, is removed");
   return true;
 }
 
@@ -277,7 +278,7 @@ static bool call(mending *k, surg_node *n) {
     if (st != SURG_OK && st != SURG_EUNSUPPORTED) return false;
     if (st == SURG_OK)
       mend_did(k, n, SURG_EXACT,
-               "attribute '%.100s' is written as the kind that the function uses it as", name);
+               "attribute '%.100s' is written as the kind that the function expects", name);
     else
       surg_pass_give_back(k->p);
   }

@@ -90,7 +90,7 @@ static bool captures(mending *k, surg_node *n, surg_graph *branch) {
   for (size_t i = count; i-- > 0;)
     if (surg_graph_remove_input(branch, i) != SURG_OK) return false;
   mend_did(k, n, SURG_EXACT,
-           "%s listed %zu value%s that it captures as input%s: the list is empty now",
+           "%s listed %zu captured value%s as input%s: the list is empty now",
            surg_graph_parent_attr(branch), count, count == 1 ? "" : "s", count == 1 ? "" : "s");
   return true;
 }
@@ -132,7 +132,7 @@ static bool trailing(mending *k, surg_node *n, const surg_schema *s) {
   if (!absent || count < (f ? 0 : surg_schema_min_inputs(s)) || !mend_may(k, SURG_EXACT))
     return true;
   if (surg_node_trim_inputs(n, count) != SURG_OK) return false;
-  mend_did(k, n, SURG_EXACT, "%zu absent input%s after its last one: removed", absent,
+  mend_did(k, n, SURG_EXACT, "%zu absent input%s at the end: removed", absent,
            absent == 1 ? "" : "s");
   return true;
 }
@@ -173,7 +173,7 @@ static bool nameless(mending *k, surg_graph *g) {
     if (!mend_may(k, SURG_EXACT)) continue;
     if (surg_value_erase_initializer(v) != SURG_OK) return false;
     mend_did(k, surg_graph_parent_node(g), SURG_EXACT,
-             "an initializer without a name, which nothing can read, is removed");
+             "an initializer without a name is removed: nothing can read it");
   }
   return true;
 }
@@ -184,7 +184,7 @@ static bool is_idle(const mending *k, const surg_node *n) {
 
 static bool erase(mending *k, surg_node *n) {
   if (!mend_may(k, SURG_EXACT)) return true;
-  mend_did(k, n, SURG_EXACT, "the node, which has neither inputs nor outputs, is removed");
+  mend_did(k, n, SURG_EXACT, "the node is removed: it has neither inputs nor outputs");
   return surg_node_erase(n) == SURG_OK;
 }
 

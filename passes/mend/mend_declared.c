@@ -90,8 +90,8 @@ static bool claim(mending *k, surg_value *v, const char *what, const surg_type *
   if (surg_value_is_input(v)) return set(k, v, what, declared, surg_value_declared_type(v));
   if (!doubted) return set(k, v, what, declared, refined);
   mend_leaves(k, surg_value_producer(v, NULL),
-              "the type that '%.100s' is declared as contradicts the inferred "
-              "one, which rests on invalid nodes",
+              "the declared type of '%.100s' contradicts the inferred one, which depends on "
+              "invalid nodes",
               surg_value_name(v));
   return true;
 }

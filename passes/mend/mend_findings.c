@@ -119,7 +119,7 @@ static bool keep_first(surg_node *n, surg_node *first) {
 }
 
 static bool drop_copy(mending *k, surg_node *n, surg_node *first) {
-  mend_did(k, n, SURG_EXACT, "the node is there twice: once now");
+  mend_did(k, n, SURG_EXACT, "the node was there twice: one is removed");
   return has_output(n) ? keep_second(k, n, first) : keep_first(n, first);
 }
 
@@ -130,7 +130,7 @@ static bool accept(mending *k, const reading *r, surg_exactness e) {
   if (r->copied) return surg_model_accept_finding(k->m, r->index) == SURG_OK;
   if (surg_model_accept_finding(k->m, r->index) != SURG_OK) return false;
   mend_did(k, NULL, e, "%s: %s: rewritten as %s", r->where, r->text,
-           r->certain ? "the only meaning it has" : "the most likely meaning");
+           r->certain ? "its only possible meaning" : "its most likely meaning");
   return true;
 }
 

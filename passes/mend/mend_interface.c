@@ -118,12 +118,13 @@ static bool outputs(mending *k) {
     const surg_value *v = surg_graph_output(g, i);
     if (!surg_value_is_undefined(v) || is_read(v)) continue;
     if (surg_graph_output_count(g) == 1) {
-      mend_leaves(k, NULL, "the only output '%.100s' is never made", surg_value_name(v));
+      mend_leaves(k, NULL, "no node computes the only output '%.100s'", surg_value_name(v));
     } else if (!k->interface) {
-      mend_leaves(k, NULL, "output '%.100s' is never made; with the option interface it is removed",
+      mend_leaves(k, NULL,
+                  "no node computes output '%.100s'; with the option interface it is removed",
                   surg_value_name(v));
     } else if (surg_pass_allow(k->p)) {
-      mend_did(k, NULL, SURG_EXACT, "output '%.100s', which nothing makes, is removed",
+      mend_did(k, NULL, SURG_EXACT, "output '%.100s' is removed: no node computes it",
                surg_value_name(v));
       if (surg_graph_remove_output(g, i) != SURG_OK) return false;
     }
@@ -140,14 +141,14 @@ static bool inputs(mending *k) {
     if (!k->interface) {
       mend_leaves(
           k, NULL,
-          "'%.100s' is read and never defined; with the option interface it becomes an input",
+          "'%.100s' is read but not defined; with the option interface it becomes an input",
           surg_value_name(v));
       continue;
     }
     const surg_type *type = wanted(k, v, &guessed);
     if (guessed && !mend_allows(k, SURG_APPROX)) {
       mend_leaves(k, NULL,
-                  "'%.100s' is read and never defined, and its element type is not known; "
+                  "'%.100s' is read but not defined, and its element type is unknown; "
                   "with the option interface and --allow approx it becomes an input of float",
                   surg_value_name(v));
       continue;
@@ -156,7 +157,7 @@ static bool inputs(mending *k) {
     if (surg_value_become_input(v, type) != SURG_OK) return false;
     k->declared_inputs = k->declared_inputs || !guessed;
     mend_did(k, NULL, guessed ? SURG_APPROX : SURG_EXACT,
-             "'%.100s', which nothing defines, is an input", surg_value_name(v));
+             "'%.100s' was not defined: it is an input now", surg_value_name(v));
   }
   return true;
 }

@@ -80,7 +80,7 @@ static bool hidden_names(mending *k, surg_graph *g) {
     const char *fresh = surg_graph_fresh_name(g, was);
     if (!fresh || surg_value_rename(v, fresh) != SURG_OK) return false;
     mend_did(k, surg_graph_parent_node(g), SURG_EXACT,
-             "a value of its body has the name '%.100s' of one around it: now '%.100s'", was,
+             "a value of its body has the name '%.100s' of an outer value: now '%.100s'", was,
              surg_value_name(v));
   }
   return true;
@@ -92,7 +92,7 @@ static bool graph_name(mending *k, surg_graph *g) {
   if (*surg_graph_name(g) || surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION) return true;
   if (!mend_may(k, SURG_EXACT)) return true;
   if (surg_graph_set_name(g, "graph") != SURG_OK) return false;
-  mend_did(k, surg_graph_parent_node(g), SURG_EXACT, "a graph without a name: now 'graph'");
+  mend_did(k, surg_graph_parent_node(g), SURG_EXACT, "the graph had no name: now 'graph'");
   return true;
 }
 

@@ -80,8 +80,8 @@ bool mend_wait(mending *k, surg_node *n, size_t i, int from, int to) {
   if (from != SURG_FLOAT && from != SURG_DOUBLE) return true;
   if (!mend_allows(k, SURG_APPROX)) {
     mend_leaves(k, n,
-                "input %zu is of %s and has elements that do not fit %s, the type of what it "
-                "meets; --allow approx computes the node in %s",
+                "input %zu is of %s and has elements that do not fit %s, the type of the other "
+                "inputs; --allow approx computes the node in %s",
                 i, surg_dtype_name(from), surg_dtype_name(to), surg_dtype_name(from));
     return true;
   }

@@ -239,7 +239,7 @@ static bool missing_and_lacking(mending *k, const scope *s, int64_t most) {
     return import(k, s, v, SURG_APPROX, "the opset import is missing",
                   "has all nodes except for missing attributes");
   mend_leaves(k, misfit(s, v),
-              "the opset import is missing, and a required attribute; --allow approx selects opset "
+              "the opset import and a required attribute are missing; --allow approx selects opset "
               "%lld, which has all other nodes",
               (long long)v);
   return true;
@@ -261,7 +261,7 @@ static bool missing(mending *k, const scope *s) {
         "the opset import is missing, and opsets %lld and %lld give the nodes other meanings; "
         "--allow approx selects %lld",
         (long long)(other < v ? other : v), (long long)(other < v ? v : other), (long long)v);
-  return import(k, s, v, e, "the opset import is missing", "has all nodes as they are");
+  return import(k, s, v, e, "the opset import is missing", "has all nodes unchanged");
 }
 
 /* Whether the node has the form of another version: `now` has no such operator, or not one of the
@@ -298,14 +298,14 @@ static bool moved(mending *k, const scope *s, int64_t now) {
   if (n)
     mend_leaves(
         k, n,
-        "a node needs opset %lld, where this one means something else than at %lld, which is "
-        "imported",
+        "a node needs opset %lld, in which this node has another meaning than in the imported "
+        "opset %lld",
         (long long)v, (long long)now);
   return n ? true
            : import(k, s, v, SURG_EXACT,
                     v > now ? "a node is newer than the opset import"
                             : "a node is older than the opset import",
-                    strict ? "has all nodes as they are"
+                    strict ? "has all nodes unchanged"
                            : "has all nodes except for missing attributes");
 }
 

@@ -102,7 +102,7 @@ static bool casts(mending *k, surg_node *n, const surg_schema *s) {
     const int to = now ? meeting(k, n, s, i, &narrow) : SURG_UNDEFINED;
     if (to && narrow != SIZE_MAX)
       return mend_wait(k, n, narrow, dtype_of(surg_node_input(n, narrow)), to);
-    if (to && to != now && !cast(k, n, i, to, "the type of what it meets")) return false;
+    if (to && to != now && !cast(k, n, i, to, "the type of the other inputs")) return false;
   }
   return true;
 }
@@ -190,7 +190,7 @@ static bool reshape(mending *k, surg_node *n, size_t i, size_t rank) {
     return true;
   if (!mend_allows(k, SURG_APPROX)) {
     mend_leaves(k, n,
-                "input %zu has %zu dimensions where %zu are wanted; --allow approx reshapes it", i,
+                "input %zu has %zu dimensions, expected %zu; --allow approx reshapes it", i,
                 surg_type_rank(t), rank);
     return true;
   }
@@ -201,7 +201,7 @@ static bool reshape(mending *k, surg_node *n, size_t i, size_t rank) {
   surg_node *made = in[1] ? mend_add(n, "Reshape", in, 2) : NULL;
   if (!made || surg_node_set_input(n, i, surg_node_output(made, 0)) != SURG_OK) return false;
   mend_did(k, n, SURG_APPROX,
-           "input %zu is reshaped to %zu dimensions: those it had more or less are of one", i,
+           "input %zu is reshaped to %zu dimensions: only dimensions of size 1 change", i,
            rank);
   return surg_model_infer(k->m) == SURG_OK;
 }

@@ -73,7 +73,7 @@ bool mend_ir(mending *k, int64_t opset, surg_exactness e) {
   const int64_t ir = ir_needed(k, opset);
   if (surg_model_set_ir_version(k->m, ir) != SURG_OK) return false;
   mend_did(k, NULL, e,
-           "IR version is missing or out of range: now %lld, by what the model contains",
+           "the IR version is missing or out of range: now %lld, which the content needs",
            (long long)ir);
   return true;
 }
@@ -96,7 +96,7 @@ static bool raise_ir(mending *k) {
   const int64_t ir = weights ? FIRST_WITH_WEIGHTS : ir_needed(k, imported(k->m));
   if (!mend_allows(k, e))
     mend_leaves(k, NULL,
-                "IR version %lld implies opset 1, and the model imports opset %lld, which gives "
+                "IR version %lld implies opset 1, but the model imports opset %lld, which gives "
                 "the nodes other meanings; --allow approx selects the import",
                 (long long)now, (long long)imported(k->m));
   if (!mend_may(k, e)) return true;
@@ -146,7 +146,7 @@ static bool respell(mending *k, surg_function *f, size_t count, bool forced) {
   if (!found || !mend_may(k, SURG_EXACT)) return true;
   if (set_opset(k, f, "", 0) != SURG_OK || set_opset(k, f, "", version) != SURG_OK) return false;
   mend_did(k, NULL, SURG_EXACT,
-           "opset %lld of domain ai.onnx is imported as that of the empty domain",
+           "domain ai.onnx is imported by its empty name, with opset %lld",
            (long long)version);
   return true;
 }
@@ -157,7 +157,7 @@ static bool short_names(mending *k) {
   if (count == SIZE_MAX) return false;
   if (count)
     mend_did(k, first, SURG_EXACT,
-             "%zu node%s of domain ai.onnx: now of the empty domain, which is the same", count,
+             "%zu node%s of domain ai.onnx: the domain is now empty, which means the same", count,
              count == 1 ? "" : "s");
   if (surg_model_ir_version(k->m) < 3) return true;
   if (!respell(k, NULL, surg_model_import_count(k->m), count > 0)) return false;

@@ -25,7 +25,7 @@ static bool name_domain(mending *k, surg_node *n) {
     return true;
   if (surg_graph_opset(g, ATEN) == 0 && domains_import(g, ATEN, 1) != SURG_OK) return false;
   if (surg_node_set_op(n, ATEN, op) != SURG_OK) return false;
-  mend_did(k, n, SURG_APPROX, "operator ATen without a domain is that of " ATEN);
+  mend_did(k, n, SURG_APPROX, "operator ATen without a domain is moved to domain " ATEN);
   return true;
 }
 
@@ -71,11 +71,12 @@ static bool announce(mending *k, const withdrawn *w, surg_graph *g) {
     if (!name_domain(k, n)) return false;
     if (surg_node_class(n) != SURG_OP_CLASS_CUSTOM || surg_pass_keeps_node(k->p, n)) continue;
     const surg_rule *r = rule_for(w, n, &why);
-    if (why) mend_leaves(k, n, "an operator that ONNX does not have, and no rule fits: %s", why);
+    if (why)
+      mend_leaves(k, n, "ONNX does not have this operator, and no rule replaces it: %s", why);
     if (r && !mend_allows(k, SURG_APPROX))
-      mend_leaves(k, n, "an operator that ONNX does not have; --allow approx rewrites it");
+      mend_leaves(k, n, "ONNX does not have this operator; --allow approx rewrites it");
     if (!r || !mend_allows(k, SURG_APPROX)) continue;
-    mend_did(k, n, SURG_APPROX, "an operator that ONNX does not have is rewritten by rule %s",
+    mend_did(k, n, SURG_APPROX, "ONNX does not have this operator: rewritten by rule %s",
              surg_rule_name(r));
     any = true;
   }

@@ -141,9 +141,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   char text[200];
   if (allow_check(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   surg_pass_used(p, SURG_EXACT); /* so far; each applied rule reports its own class */
-  if (newest < 1) return surg_pass_usage(p, "option domain: no operators of it are known");
+  if (newest < 1) return surg_pass_usage(p, "option domain: the domain is unknown");
   if (to < 1 || to > newest) {
-    snprintf(text, sizeof text, "option to: an opset from 1 to %d", (int)newest);
+    snprintf(text, sizeof text, "option to: expected an opset from 1 to %d, found %lld",
+             (int)newest, (long long)to);
     return surg_pass_usage(p, text);
   }
   if (surg_model_opset(m, domain) > newest) {

@@ -139,7 +139,7 @@ static surg_pass_result check_names(surg_pass_ctx *p) {
   if (surg_pass_list_count(p, "op") + surg_pass_list_count(p, "ops") || surg_pass_bool(p, "all") ||
       surg_pass_bool(p, "foreign"))
     return SURG_PASS_UNCHANGED;
-  return surg_pass_usage(p, "option op is missing: which operators?");
+  return surg_pass_usage(p, "option op is required: the operators to replace, such as op=Gelu");
 }
 
 /* Whether the user named the operator of the node, alone or with its domain. */
@@ -213,7 +213,7 @@ static bool add_reason(surg_pass_ctx *p, reasons *all, const char *why, const ch
 static void tell(surg_pass_ctx *p, const surg_node *n, const reasons *all, bool old) {
   char text[1200];
   size_t used = (size_t)snprintf(text, sizeof text, "not replaced: ");
-  if (!all->n) snprintf(text + used, sizeof text - used, "no rule leads away from this operator");
+  if (!all->n) snprintf(text + used, sizeof text - used, "no rule replaces this operator");
   for (size_t i = 0; i < all->n && used < sizeof text; i++) {
     char more[40] = "";
     if (all->rules[i] > 1) snprintf(more, sizeof more, " and %zu more", all->rules[i] - 1);
@@ -294,7 +294,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 
 static const surg_option options[] = {
     SURG_OPTION(LIST, "op", NULL, "operators or domains: HardSwish+com.microsoft"),
-    SURG_OPTION(LIST, "ops", NULL, "the same"),
+    SURG_OPTION(LIST, "ops", NULL, "the same as op"),
     SURG_OPTION(BOOL, "all", "false", "all that the standard defines as functions"),
     SURG_OPTION(BOOL, "foreign", "false", "all that the standard does not define"),
     ALLOW_OPTION,

@@ -316,7 +316,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
 }
 
 const surg_pass surg__pass_matmul_bits = {
-    SURG_PASS_HEAD(GRAPH, "matmul-bits", "make MatMul of 4-bit blocks a MatMulNBits"),
+    SURG_PASS_HEAD(GRAPH, "matmul-bits", "replace MatMul of 4-bit blocks by MatMulNBits"),
     .needs = SURG_FACT_SORTED | SURG_FACT_TYPES,
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_ROUNDING,

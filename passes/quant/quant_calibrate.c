@@ -72,7 +72,7 @@ bool quant_static_options(quant_static_state *s) {
   if (tolerance) {
     s->tolerance = strtod(tolerance, &end);
     if (*end || end == tolerance || !(s->tolerance >= 0))
-      return usage(s, "tolerance is a number from 0 on, such as 0.01");
+      return usage(s, "option tolerance: expected a number of at least 0, such as 0.01");
   }
   while (method && s->method < 4 && strcmp(method, methods[s->method])) s->method++;
   if (s->method == 4) return usage(s, "method is minmax, percentile, entropy or mse");

@@ -401,7 +401,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   signs s = {.p = p, .m = surg_pass_model(p)};
   const char *to = surg_pass_string(p, "to"), *name = surg_pass_string(p, "target");
   s.to = surg_dtype_from_name(to);
-  if (s.to != SURG_INT8 && s.to != SURG_UINT8) return surg_pass_usage(p, "to is int8 or uint8");
+  if (s.to != SURG_INT8 && s.to != SURG_UINT8)
+    return surg_pass_usage(p, "option to: expected int8 or uint8");
   s.from = s.to == SURG_INT8 ? SURG_UINT8 : SURG_INT8;
   if (name && surg_target_open(surg_pass_context(p), name, &s.target) != SURG_OK)
     return SURG_PASS_FAILED;

@@ -51,7 +51,7 @@ static surg_pass_result configure(quant *c) {
   c->dtype = weights ? surg_dtype_from_name(weights) : 0;
   if (weights && !weight_type(c->dtype))
     return surg_pass_usage(c->p,
-                           "weights is int8, uint8, int4, uint4, int16, uint16 or "
+                           "option weights: expected int8, uint8, int4, uint4, int16, uint16 or "
                            "float8e4m3fn");
   if (!c->dynamic && !c->fixed && !weights)
     return surg_pass_usage(c->p, "expected one of dynamic, static and weights=TYPE");
@@ -60,7 +60,7 @@ static surg_pass_result configure(quant *c) {
       !(c->fixed && c->dtype == SURG_FLOAT8E4M3FN))
     return surg_pass_usage(c->p, "products of integers have weights of int8 or uint8");
   if (block < 0 || (block > 0 && (block < BLOCK_LEAST || (block & (block - 1)) != 0)))
-    return surg_pass_usage(c->p, "block is a power of two from 16 on");
+    return surg_pass_usage(c->p, "option block: expected a power of two of at least 16");
   if (block > 0 && (c->dynamic || c->fixed || c->whole))
     return surg_pass_usage(c->p,
                            "block is for weights alone, without dynamic, static and per-tensor");
@@ -100,20 +100,20 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    SURG_OPTION(BOOL, "dynamic", "false", "integer products; operands at run time"),
-    SURG_OPTION(BOOL, "static", "false", "scales of values from runs (inputs, draws)"),
+    SURG_OPTION(BOOL, "dynamic", "false", "integer products; quantized operands at run time"),
+    SURG_OPTION(BOOL, "static", "false", "also quantize values, scales from runs"),
     SURG_OPTION(STRING, "weights", NULL, "type: int8, uint8, int4, uint4 ..."),
-    SURG_OPTION(INT, "block", "0", "elements of a scale (opset 21); 0: channels"),
+    SURG_OPTION(INT, "block", "0", "elements per scale (opset 21); 0: a channel"),
     SURG_OPTION(BOOL, "asymmetric", "false", "weights have zero points"),
     SURG_OPTION(BOOL, "per-tensor", "false", "one scale for a weight"),
-    SURG_OPTION(BOOL, "reduced", "false", "weights of one bit less"),
+    SURG_OPTION(BOOL, "reduced", "false", "7-bit weights (one bit less)"),
     SURG_OPTION(STRING, "activations", NULL, "static: uint8 (default), int8, float8e4m3fn"),
     SURG_OPTION(BOOL, "symmetric", "false", "static: values have no zero points"),
-    SURG_OPTION(BOOL, "operands", "false", "static: operands of products alone"),
+    SURG_OPTION(BOOL, "operands", "false", "static: only operands of products"),
     SURG_OPTION(STRING, "method", "minmax", "static: percentile, entropy, mse"),
-    SURG_OPTION(STRING, "tolerance", NULL, "static: error of outputs; worse nodes stay"),
+    SURG_OPTION(STRING, "tolerance", NULL, "static: largest error; nodes above stay float"),
     SURG_OPTION(LIST, "inputs", NULL, "static: folders or .npz files of inputs"),
-    SURG_OPTION(INT, "draws", "1", "static: runs on drawn inputs, without them"),
+    SURG_OPTION(INT, "draws", "1", "static: generated inputs if none are given"),
     SURG_OPTION(LIST, "op", NULL, "quantize only nodes of these operators"),
     SURG_OPTION(LIST, "node", NULL, "quantize only these nodes"),
     SURG_OPTION(STRING, "target", NULL, "use only what the target states"),

@@ -245,7 +245,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    SURG_OPTION(BOOL, "clip", "false", "keep bounds of integers by Clip (opset 11)"),
+    SURG_OPTION(BOOL, "clip", "false", "keep the integer range by Clip (opset 11)"),
 };
 
 const surg_pass surg__pass_unquantize = {

@@ -57,7 +57,7 @@ static const surg_type *type_of(extraction *x, const surg_value *v, const char *
   if (written) {
     t = typetext_parse(x->p, written);
     if (t || surg_model_status(x->m) != SURG_OK) return t;
-    snprintf(text, sizeof text, "'%.200s' is no type of '%.300s', such as 'float[N,3]'", written,
+    snprintf(text, sizeof text, "'%.200s' is not a type of '%.300s', such as 'float[N,3]'", written,
              name);
     surg_pass_usage(x->p, text);
     return NULL;
@@ -210,8 +210,8 @@ static bool wanted(const prune *pr, const surg_value *v) {
 static void tell(extraction *x, const char *what, const char *name) {
   char text[TEXT];
   snprintf(text, sizeof text, "pass extract: %s '%.300s'%s", what, name,
-           strncmp(what, "input", 5) == 0 ? " stays: what is between needs it, too"
-                                          : ": nothing between reads it");
+           strncmp(what, "input", 5) == 0 ? " stays: nodes of the part read it, too"
+                                          : ": no node of the part reads it");
   surg_context_report(surg_pass_context(x->p), SURG_WARNING, surg_model_path(x->m), text);
 }
 

@@ -181,7 +181,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 
 static const surg_option options[] = {
     SURG_OPTION(LIST, "from", NULL, "values that the new nodes read (addresses)"),
-    SURG_OPTION(LIST, "to", NULL, "values to compute anew (addresses)"),
+    SURG_OPTION(LIST, "to", NULL, "values that the new nodes compute (addresses)"),
     SURG_OPTION(STRING, "text", NULL, "nodes that define them: 'y = Relu (x)'"),
     SURG_OPTION(STRING, "op", NULL,
                 "or one operator, from= to to="),

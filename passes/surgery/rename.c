@@ -169,7 +169,8 @@ static surg_pass_result taken(renaming *r, const change *c) {
   char text[TEXT];
   snprintf(text, sizeof text, "%s '%.300s' cannot be named '%.300s': %s", words[c->what], c->from,
            c->to,
-           surg_value_is_pinned(c->value) ? "training_info refers to it" : "another value is");
+           surg_value_is_pinned(c->value) ? "training_info refers to it"
+                                          : "another value has that name");
   return surg_pass_fail(r->p, NULL, text);
 }
 
@@ -244,7 +245,7 @@ static surg_pass_result check_dims(renaming *r) {
       if (strcmp(r->dim_to[k], r->dim_to[i]) == 0) leaves = false;
     if (leaves || !dim_used(r, &to)) continue;
     snprintf(text, sizeof text,
-             "dim '%.300s' cannot be named '%.300s': another one is, and they need not be equal",
+             "dim '%.300s' cannot be named '%.300s': another one has it, and they may differ",
              r->dim_from[i], r->dim_to[i]);
     return surg_pass_fail(r->p, NULL, text);
   }

@@ -37,7 +37,7 @@ static bool reorder(surg_pass_ctx *p, surg_graph *g, bool outputs) {
   for (size_t i = 0; i < named; i++) {
     const size_t at = position(g, outputs, first[i], taken);
     char text[TEXT];
-    snprintf(text, sizeof text, "%s: '%.300s' is no %s of the model, or is named twice", option,
+    snprintf(text, sizeof text, "%s: '%.300s' is not an %s of the model, or is named twice", option,
              surg_value_name(first[i]), outputs ? "output" : "input");
     if (at == SIZE_MAX) return surg_pass_usage(p, text) != SURG_PASS_FAILED;
     taken[at] = true;

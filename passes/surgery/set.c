@@ -277,7 +277,7 @@ static bool set_value(setting *s, surg_value *v) {
     nearest near = {.name = word};
     snprintf(word, sizeof word, "%.*s", (int)strcspn(type, "[("), type);
     if (!t) nearest_offer_types(&near);
-    snprintf(text, sizeof text, "type: '%.200s' is no type, such as 'float[N,3]'%s", type,
+    snprintf(text, sizeof text, "type: '%.200s' is not a type, such as 'float[N,3]'%s", type,
              nearest_hint(&near));
     if (*type && !t) return surg_pass_usage(s->p, text) != SURG_PASS_FAILED;
     if (surg_value_set_declared_type(v, t) != SURG_OK || !check_type(s, v, t)) return false;

@@ -29,8 +29,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
     return integers_allow(p)
                ? quant_run(p, true)
                : surg_pass_usage(p, "io, aggressive and saturate are for floats, not for int8");
-  return surg_pass_usage(p, text ? "precision is fp16, bf16, fp32 or int8"
-                                 : "the option precision is missing: fp16, bf16, fp32 or int8 "
+  return surg_pass_usage(p, text ? "option precision: expected fp16, bf16, fp32 or int8"
+                                 : "option precision is required: fp16, bf16, fp32 or int8 "
                                    "(the pass `opset` converts to another opset)");
 }
 

@@ -107,7 +107,7 @@ static bool read_tolerance(prec *c) {
   if (!text) return true;
   c->tolerance = strtod(text, &end);
   if (!*end && end != text && c->tolerance >= 0) return true;
-  surg_pass_usage(c->p, "tolerance is a number from 0 on, such as 0.01");
+  surg_pass_usage(c->p, "option tolerance: expected a number of at least 0, such as 0.01");
   return false;
 }
 

@@ -174,12 +174,12 @@ typedef struct prec {
       SURG_OPTION(STRING, "target", NULL, "use only types that the target states")
 #define PREC_SATURATE SURG_OPTION(BOOL, "saturate", "false", "clamp constants to the range")
 #define PREC_MEASURE_OPTIONS                                                       \
-  SURG_OPTION(LIST, "inputs", NULL, "folders or .npz of inputs that give bounds"), \
-      SURG_OPTION(INT, "draws", "1", "runs on drawn inputs, without them"),        \
-      SURG_OPTION(STRING, "tolerance", NULL, "error of outputs; worse nodes stay")
+  SURG_OPTION(LIST, "inputs", NULL, "folders or .npz of inputs to measure bounds"), \
+      SURG_OPTION(INT, "draws", "1", "number of generated inputs if none are given"), \
+      SURG_OPTION(STRING, "tolerance", NULL, "largest error of outputs; nodes above stay")
 #define PREC_NARROW_OPTIONS                                                                \
   PREC_OPTIONS,                                                                            \
-      SURG_OPTION(BOOL, "aggressive", "false", "convert also operators that lose digits"), \
+      SURG_OPTION(BOOL, "aggressive", "false", "also convert operators that lose digits"), \
       PREC_SATURATE, PREC_MEASURE_OPTIONS
 /* What is the same in all passes of this family; `options` and `run` are those of the file. */
 #define PREC_PASS(title, text, class)                                             \

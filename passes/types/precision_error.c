@@ -101,7 +101,7 @@ static void find_unmet(prec *c) {
   for (size_t i = 0; i < surg_graph_output_count(g) && !c->incomparable[0]; i++)
     if (!c->outputs[i].met)
       snprintf(c->incomparable, sizeof c->incomparable,
-               "output '%.80s' is no tensor of numbers, or not computed",
+               "output '%.80s' is not a tensor of numbers, or not computed",
                surg_value_name(surg_graph_output(g, i)));
 }
 

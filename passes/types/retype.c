@@ -162,7 +162,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   retyping r = {.p = p, .m = surg_pass_model(p)};
   r.from = dtype_option(p);
-  if (!r.from) return surg_pass_usage(p, "from is float16, bfloat16 or double");
+  if (!r.from) return surg_pass_usage(p, "option from: expected float16, bfloat16 or double");
   surg_graph *g = NULL;
   while ((g = surg_model_next_graph(r.m, g)))
     if (check_graph(&r, g) == SURG_PASS_FAILED) return SURG_PASS_FAILED;

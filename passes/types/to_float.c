@@ -16,7 +16,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   for (size_t i = 0; i < surg_pass_list_count(p, "from"); i++) {
     const int d = surg_dtype_from_name(surg_pass_list_at(p, "from", i));
     if (d != SURG_FLOAT16 && d != SURG_BFLOAT16 && d != SURG_DOUBLE)
-      return surg_pass_usage(p, "from is float16, bfloat16 or double");
+      return surg_pass_usage(p, "option from: expected float16, bfloat16 or double");
     from |= UINT64_C(1) << d;
   }
   if ((from >> SURG_DOUBLE & 1) && from != UINT64_C(1) << SURG_DOUBLE)

@@ -12,10 +12,10 @@
 /* The reason, for a message, why a rewrite of class e was not tried. */
 static inline const char *allow_cure(surg_exactness e) {
   switch (e) {
-    case SURG_ULP: return "its class is ulp, not tried without --allow ulp";
-    case SURG_ROUNDING: return "its class is rounding, not tried without --allow rounding";
-    case SURG_APPROX: return "its class is approx, not tried without --allow approx";
-    case SURG_LOSSY: return "its class is lossy, not tried without --allow lossy";
+    case SURG_ULP: return "its class is ulp, which needs --allow ulp";
+    case SURG_ROUNDING: return "its class is rounding, which needs --allow rounding";
+    case SURG_APPROX: return "its class is approx, which needs --allow approx";
+    case SURG_LOSSY: return "its class is lossy, which needs --allow lossy";
     default: return "its class is exact";
   }
 }

@@ -39,7 +39,7 @@ surg_pass_result bypass_check_map(surg_pass_ctx *p) {
     size_t out, in;
     const char *s = surg_pass_list_at(p, "map", i);
     if (read_pair(s, &out, &in)) continue;
-    snprintf(text, sizeof text, "option map: '%.100s' is no output:input, such as 0:1", s);
+    snprintf(text, sizeof text, "option map: expected output:input such as 0:1, found '%.100s'", s);
     return surg_pass_usage(p, text);
   }
   return SURG_PASS_UNCHANGED;
@@ -131,12 +131,12 @@ static surg_pass_result refuse(surg_pass_ctx *p, const surg_node *n, size_t out,
   char text[2 * TEXT] = "";
   const char *comma = "";
   if (count == 0) {
-    snprintf(text, sizeof text, "no input can go on as output ");
+    snprintf(text, sizeof text, "no input can replace output ");
     put_value(text, sizeof text, out, surg_node_output(n, out));
     size_t len = strlen(text);
     const bool any = surg_node_input_count(n) > 0;
     snprintf(text + len, sizeof text - len,
-             any ? ": the types differ from input " : ": it has none");
+             any ? ": the types differ from input " : ": the node has no inputs");
   } else {
     snprintf(text, sizeof text, "which input replaces output ");
     put_value(text, sizeof text, out, surg_node_output(n, out));
@@ -158,12 +158,12 @@ static surg_pass_result refuse(surg_pass_ctx *p, const surg_node *n, size_t out,
 static surg_pass_result refuse_mapped(surg_pass_ctx *p, const surg_node *n, size_t out, size_t in) {
   char text[TEXT] = "map: ";
   if (!surg_node_input(n, in)) {
-    snprintf(text, sizeof text, "map: there is no input %zu to go on as output %zu", in, out);
+    snprintf(text, sizeof text, "map: the node has no input %zu to replace output %zu", in, out);
     return surg_pass_fail(p, n, text);
   }
   put_value(text, sizeof text, in, surg_node_input(n, in));
   size_t len = strlen(text);
-  snprintf(text + len, sizeof text - len, " cannot go on as output ");
+  snprintf(text + len, sizeof text - len, " cannot replace output ");
   put_value(text, sizeof text, out, surg_node_output(n, out));
   len = strlen(text);
   snprintf(text + len, sizeof text - len, ": the types differ");

@@ -106,7 +106,7 @@ static bool call_fits(const surg_node *n, surg_function *f, char *text, size_t s
   if (surg_node_input_count(n) <= surg_graph_input_count(body) &&
       surg_node_output_count(n) <= surg_graph_output_count(body))
     return true;
-  snprintf(text, size, "function %.100s has %zu inputs and %zu outputs; the node has %zu and %zu",
+  snprintf(text, size, "function %.100s: inputs %zu, outputs %zu; the node has %zu and %zu",
            surg_function_name(f), surg_graph_input_count(body), surg_graph_output_count(body),
            surg_node_input_count(n), surg_node_output_count(n));
   return false;
@@ -183,8 +183,8 @@ bool domains_takes(const surg_node *n, char *text, size_t size) {
   const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
   if (in < surg_schema_min_inputs(s) || in > surg_schema_max_inputs(s) ||
       out < surg_schema_min_outputs(s) || out > surg_schema_max_outputs(s)) {
-    snprintf(text, size, "%s expects another number of inputs or outputs than %zu and %zu",
-             surg_schema_name(s), in, out);
+    snprintf(text, size, "%s does not accept %zu input%s and %zu output%s", surg_schema_name(s), in,
+             in == 1 ? "" : "s", out, out == 1 ? "" : "s");
     return false;
   }
   return domains_attrs_fit(n, s, text, size);

@@ -421,7 +421,7 @@ class Graph(Handle):
             data = make_data(self._box, item)
             return self._box.context.make(lib.surg_graph_constant, self._pointer(), None, None,
                                           data)
-        raise TypeError('%s is no tensor' % type(item).__name__)
+        raise TypeError('%s is not a tensor' % type(item).__name__)
 
     def _bind(self, tensor: Tensor) -> int:
         """Makes an unbound tensor one of this graph: a constant, or one without a producer."""

@@ -63,7 +63,7 @@ def to_dtype(dtype: Any) -> DType:
     if isinstance(dtype, str):
         found = _FROM_NUMPY.get(dtype) or lib.surg_dtype_from_name(encode(dtype.lower()))
         if not found:
-            raise ValueError('"%s" is no element type; expected a name such as "float", "int64" or '
+            raise ValueError('"%s" is not an element type; expected a name such as "float", "int64" or '
                              '"float32"' % dtype)
         return DType(found)
     module = numpy()
@@ -79,7 +79,7 @@ def to_dtype(dtype: Any) -> DType:
                 return _FROM_NUMPY[kind.name]
             if kind.name == 'bfloat16':
                 return DType.BFLOAT16
-    raise TypeError('%r is no element type of ONNX' % (dtype,))
+    raise TypeError('%r is not an element type of ONNX' % (dtype,))
 
 
 def from_dtype(dtype: int) -> Any:
@@ -249,7 +249,7 @@ def elements(data: Any, dtype: Any = None) -> Tuple[DType, List[int], Any]:
         raise TypeError('%s needs numpy' % type(data).__name__)
     array = module.asarray(data)
     if array.dtype.kind == 'O' and not all(isinstance(x, (str, bytes)) for x in array.flat):
-        raise TypeError('%s is no tensor' % type(data).__name__)
+        raise TypeError('%s is not a tensor' % type(data).__name__)
     if wanted is None:
         wanted = to_dtype(array.dtype)
     shape = list(array.shape)

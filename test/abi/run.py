@@ -177,7 +177,7 @@ BAD = [
                          r'\[E115\]'),
     ('model:ATTRIBUTE', RUN, BROKEN + r'graph\.node\[0\] \(Abs\): Abs has no such attribute '
                              r'\[E105\]'),
-    ('model:REQUIRED', RUN, BROKEN + r'graph\.node\[0\] \(Cast\): has no attribute "to" \[E107\]'),
+    ('model:REQUIRED', RUN, BROKEN + r'graph\.node\[0\] \(Cast\): lacks the required attribute "to" \[E107\]'),
     ('model:IMPORT', RUN, BROKEN + r'graph\.node\[0\] \(com\.nowhere\.Abs\): the model does not '
                           r'import domain "com\.nowhere" \[E104\]'),
     ('model:OPERATOR', RUN, BROKEN + r'graph\.node\[0\] \(NoSuchOperator\): no such operator in '

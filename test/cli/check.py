@@ -17,7 +17,7 @@ CORPUS = pathlib.Path(__file__).resolve().parents[3] / 'shared/corpus/backend'
 
 # code, what the line says besides, the model. Each model has this one finding.
 ROWS = [
-    ('E101', r'graph.node\[0\] \(Neg\): reads a value that is made after it',
+    ('E101', r'graph.node\[0\] \(Neg\): reads a value that a later node computes',
      HEAD + 'g (float[2] x) => (float[2] y) { y = Neg (a) a = Relu (x) }'),
     ('E102', r'graph.node\[0\] \(Upsample\): Upsample is deprecated in opset 17',
      HEAD + 'g (float[1] x, float[1] s) => (float[N] y) { y = Upsample (x, s) }'),
@@ -27,7 +27,7 @@ ROWS = [
      HEAD + 'g (float[2] x) => (float[2] y) { a = acme.Foo (x) y = Relu (a) }'),
     ('E105', r'\(Relu\).attribute\[0\] "alpha": Relu has no such attribute',
      HEAD + 'g (float[2] x) => (float[2] y) { y = Relu <alpha = 1.0> (x) }'),
-    ('E107', r'\(Cast\): has no attribute "to"',
+    ('E107', r'\(Cast\): lacks the required attribute "to"',
      HEAD + 'g (float[2] x) => (float[2] y) { y = Cast (x) }'),
     ('E110', r'\(Relu\).input\[0\] "z": not defined',
      HEAD + 'g (float[2] x) => (float[2] y) { y = Relu (z) }'),
@@ -80,7 +80,7 @@ ROWS = [
     ('N303', r'model: no node needs the import of domain "ai.onnx.ml"',
      '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
      'g (float[2] x) => (float[2] y) { y = Relu (x) }'),
-    ('N304', r'graph.initializer "c": nothing reads it; it is of 8 bytes',
+    ('N304', r'graph.initializer "c": nothing reads it \(8 bytes\)',
      HEAD + 'g (float[2] x) => (float[2] y) <float[2] c = {1, 2}> { y = Relu (x) }'),
 ]
 WORDS = {'E': 'error', 'W': 'warning', 'N': 'note'}
@@ -200,10 +200,10 @@ class Check(Case):
                                 ('N302', 'many.onnxtxt'), ('N399', 'many.onnxtxt')])
         first = run['results'][0]
         self.assertEqual(first['message']['text'],
-                         'graph.node[0] (Neg): reads a value that is made after it')
+                         'graph.node[0] (Neg): reads a value that a later node computes')
         self.assertEqual(first['locations'][0]['logicalLocations'],
                          [{'fullyQualifiedName': 'graph.node[0] (Neg)'}])
-        self.assertEqual(first['properties'], {'hint': 'put the nodes in order',
+        self.assertEqual(first['properties'], {'hint': 'sort the nodes',
                                                'pass': 'toposort'})
         self.assertEqual(run['invocations'], [{'executionSuccessful': False, 'exitCode': 3}])
         empty = json.loads(self.run_tool('check', '--sarif', good).stdout)['runs'][0]
@@ -355,7 +355,7 @@ class Check(Case):
         self.assertEqual(told[1]['findings'], [
             {'severity': 'error', 'code': 'E101', 'where': 'graph.node[0] (Neg)',
              'graph': 'graph', 'node': {'index': 0, 'name': None, 'op': 'Neg'},
-             'text': 'reads a value that is made after it', 'hint': 'put the nodes in order',
+             'text': 'reads a value that a later node computes', 'hint': 'sort the nodes',
              'pass': 'toposort'}])
         self.assertEqual(told[2]['findings'][0]['code'], 'E001')
 
@@ -363,7 +363,7 @@ class Check(Case):
         name = self.text(ROWS[0][2], 'error: x: \n.onnxtxt')
         status, lines = self.check(name)
         self.assertEqual(lines, [r'error: x: \n.onnxtxt: error: graph.node[0] (Neg): reads a value '
-                                 'that is made after it [E101]'])
+                                 'that a later node computes [E101]'])
 
     def test_out_of_memory(self):
         nodes = ''.join('a%d = Neg (x) ' % i for i in range(4000))

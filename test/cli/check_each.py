@@ -171,7 +171,7 @@ class Check(Case):
         """A draw hangs on a name that a pass may change: no difference, and no proof."""
         self.write('m.onnxtxt', HEAD + b'g (float[2] x) => (float[2] y) {'
                    b' r = RandomUniformLike (x)  y = Identity (r) }')
-        self.bad(0, 'not checked: output "y" rests on random draws', '--check', 'm.onnxtxt', 'out.onnxtxt')
+        self.bad(0, 'not checked: output "y" depends on random numbers', '--check', 'm.onnxtxt', 'out.onnxtxt')
         self.assertNotIn(b'Identity', self.read('out.onnxtxt'))
         self.write('m.onnxtxt', HEAD + b'g (float[2] x) => (float[2] y) {'
                    b' r = RandomUniformLike <seed = 3.0> (x)  y = Identity (r) }')

@@ -187,7 +187,7 @@ class Difference(Case):
             '"u" -> "w"': 'rewrite: involution-Neg'})
         text = self.run_tool('diff', '--log', 'l.json', 'a.onnxtxt', 'b.onnx').stdout
         self.assertIn(b'"c" -> "z" (by identity)', text)
-        self.bad(1, r'^a\.onnxtxt: error: line 1 is no line of a log', 'diff', '--log', 'a.onnxtxt',
+        self.bad(1, r'^a\.onnxtxt: error: line 1 is not a line of a log', 'diff', '--log', 'a.onnxtxt',
                  'a.onnxtxt', 'b.onnx')
         self.bad(3, r'^none: error: cannot read', 'diff', '--log', 'none', 'a.onnxtxt', 'b.onnx')
 
@@ -318,7 +318,7 @@ class Patch(Case):
         self.bad(1, r'^e\.json: error: contains no patch; make one with `onnxsurg diff --json --patch -',
                  'patch', 'a.onnx', 'e.json', 'f.onnx')
         self.write('e.json', b'{"patch": ')
-        self.bad(1, r'^e\.json: error: is no JSON: line 1', 'patch', 'a.onnx', 'e.json', 'f.onnx')
+        self.bad(1, r'^e\.json: error: is not JSON: line 1', 'patch', 'a.onnx', 'e.json', 'f.onnx')
         self.bad(2, '--patch - needs --json', 'diff', '--patch', '-', 'a.onnx', 'b.onnx')
         self.assertFalse(os.path.exists('f.onnx'))
 
@@ -328,7 +328,7 @@ class Patch(Case):
         self.run_tool('diff', '--quiet', '--patch', 'p', 'a.onnx', 'b.onnx')
         self.bad(1, r'^b\.onnx: error: the patch is for another model: expected \d+ bytes with digest',
                  'patch', 'b.onnx', 'p', 'o.onnx')
-        self.bad(1, r'^b\.onnx: error: is no patch; make one with', 'patch', 'a.onnx', 'b.onnx', 'o.onnx')
+        self.bad(1, r'^b\.onnx: error: is not a patch; make one with', 'patch', 'a.onnx', 'b.onnx', 'o.onnx')
         patch = self.read('p')
         self.write('p', patch[:-3])
         self.bad(1, r'^p: error: the patch is cut off$', 'patch', 'a.onnx', 'p', 'o.onnx')

@@ -25,11 +25,11 @@ class Absent(Case):
         run = ('run', '--engine', 'ort', 'in.onnx', '--ort')
         self.bad(2, 'gone.so: error: No such file', *run, 'gone.so')
         self.write('text.so', b'no library')
-        self.bad(2, 'text.so: error: is no library that loads', *run, 'text.so')
-        self.bad(2, r'\.: error: is no file', *run, '.')
+        self.bad(2, 'text.so: error: cannot be loaded as a library', *run, 'text.so')
+        self.bad(2, r'\.: error: is not a file', *run, '.')
         self.bad(2, '--engine expects builtin or ort', 'run', '--engine', 'tract', 'in.onnx')
         for path in glob.glob('/lib/*/libz.so.1') + glob.glob('/lib/*/libm.so.6'):
-            self.bad(2, 'is no ONNX Runtime: it has no function OrtGetApiBase', *run, path)
+            self.bad(2, 'is not ONNX Runtime: it has no function OrtGetApiBase', *run, path)
 
 
 @unittest.skipUnless(LIBRARY, 'ONNX Runtime is not there: see ONNXSURG_ORT')

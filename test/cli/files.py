@@ -27,7 +27,7 @@ class Outputs(Case):
 
     def test_missing_folder(self):
         self.bad(3, r'^no/such/out: error: .*mkdir -p no/such`', 'in.onnx', 'no/such/out')
-        self.bad(3, r'is no folder', '--out-dir', 'in.onnx', 'in.onnx')
+        self.bad(3, r'is not a folder', '--out-dir', 'in.onnx', 'in.onnx')
         self.bad(3, r'mkdir -p no`', 'reduce', '--test', 'true', 'in.onnx', 'no/out')
         self.bad(3, r'^in.onnx/x: error: Not a directory \(--out-dir\)', '--out-dir', 'in.onnx/x', 'in.onnx')
         self.clean('in.onnx')
@@ -289,7 +289,7 @@ class External(Case):
 
     def test_bad_names(self):
         for name in ('..', '.', 'out.onnx'):
-            self.bad(2, r'no name for a data file', '--external-data', name, 'in.onnx', 'out.onnx')
+            self.bad(2, r'not a name of a data file', '--external-data', name, 'in.onnx', 'out.onnx')
         self.clean('in.onnx')
 
     def test_missing_and_refused(self):

@@ -55,14 +55,14 @@ class Bind(Case):
         self.write('v.npy', npy('<f4', '(2, 3)', bytes(24)))
         self.refused('float[3,3]', 'v.npy', "'k': v.npy: axis 0 is 2, of the input 3")
         self.refused('float[A,A]', 'v.npy', "'k': v.npy: axis 1 is 3, of the input 2")
-        self.refused('float[6]', 'v.npy', "'k': v.npy: it has 2 axes, the input 1")
+        self.refused('float[6]', 'v.npy', "'k': v.npy: it has rank 2, the input 1")
         self.refused('double[2,3]', 'v.npy', "'k': v.npy: it is float, the input double")
         self.refused('float[2,3]', 'none.npy', 'none.npy: error: cannot read', 3)
         self.write('v.npy', b'\x93NUMPY')
         self.refused('float[2,3]', 'v.npy', 'v.npy: error: is not a valid .npy file', 1)
         self.write('v.pb', b'\x08')
         self.refused('float[2,3]', 'v.pb', 'v.pb: error', 1)
-        self.refused('float[2]', '1+v.npy', "'v.npy' is no float")
+        self.refused('float[2]', '1+v.npy', "'v.npy' is not a valid float")
 
 
 if __name__ == '__main__':

@@ -157,7 +157,7 @@ class Isolate(Case):
                  'o.onnx')
         self.bad(2, 'expects a node and two files', 'isolate', 'two.onnxtxt', 'o.onnx')
         self.bad(2, 'built-in engine', *run, '0', '--engine', 'ort', 'two.onnxtxt', 'o.onnx')
-        self.bad(3, 'its folder is not there', *run, '0', 'two.onnxtxt', 'none/o.onnx')
+        self.bad(3, 'its folder does not exist', *run, '0', 'two.onnxtxt', 'none/o.onnx')
 
     def test_nothing_is_left_of_a_failure(self):
         os.makedirs('out/folder')

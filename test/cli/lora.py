@@ -140,7 +140,7 @@ class Lora(Case):
         half = {NAMES[0] % (0, 'A'): ([RANK, IN], DOWN[0])}
         both = {**half, NAMES[0] % (0, 'B'): ([OUT, RANK], UP[0])}
         self.refused(1, 'the other half of tensor', half)
-        self.refused(1, 'is no part of an adapter', {**both, 'norm': ([1], [1.0])})
+        self.refused(1, 'is not part of an adapter', {**both, 'norm': ([1], [1.0])})
         self.refused(1, r'no weight and no node', {k.replace('.0.', '.7.'): v for k, v in both.items()})
         self.refused(1, 'fit its name alike', {'x.%d.proj.lora_A' % 0: ([RANK, IN], DOWN[0]),
                                                'x.%d.proj.lora_B' % 0: ([OUT, RANK], UP[0])})

@@ -143,10 +143,10 @@ class Merge(Case):
         self.refused(1, r'is of IR version 3, .*`onnxsurg ir --to 8`', '--connect', 'y:u',
                      b='c.onnxtxt')
         self.refused(3, r'nope: error', b='nope')
-        self.bad(1, r'a.onnxtxt: error: is no manifest of parts', 'merge', 'a.onnxtxt', '-o', 'o.onnx')
+        self.bad(1, r'a.onnxtxt: error: is not a manifest of parts', 'merge', 'a.onnxtxt', '-o', 'o.onnx')
         self.bad(2, r'merge expects two models', 'merge', '-o', 'o.onnx')
         self.bad(3, r'nope: error: cannot read: No such file', 'merge', 'nope', '-o', 'o.onnx')
-        self.bad(3, r'\.: error: is no file', 'merge', '.', '-o', 'o.onnx')
+        self.bad(3, r'\.: error: is not a file', 'merge', '.', '-o', 'o.onnx')
         self.bad(2, r'no output given', 'merge', 'a.onnxtxt', 'b.onnxtxt')
 
 

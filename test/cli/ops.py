@@ -59,7 +59,7 @@ class Ops(Case):
         self.bad(2, r'an opset is a number: Conv@17', 'ops', 'Conv@x')
         self.bad(2, r'an opset is a number', 'ops', 'Conv@')
         for opset in ('0', '29', '99999999999', '18446744073709551615'):
-            self.bad(2, r'Conv is no operator of ai.onnx opset ' + opset, 'ops', 'Conv@' + opset)
+            self.bad(2, r'Conv is not an operator of ai.onnx opset ' + opset, 'ops', 'Conv@' + opset)
         self.bad(2, r'no operator Con\b', 'ops', 'Con@17')
         self.bad(2, r'ops expects one name', 'ops', 'Conv', 'Relu')
         self.bad(2, r'--new-since expects an opset', 'ops', '--new-since', 'x', 'in.onnx')

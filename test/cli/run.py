@@ -257,8 +257,8 @@ class Run(Case):
         self.bad(1, 'd: error: contains input_2.pb, but pair.onnxtxt has 2 inputs', 'run',
                  '--inputs', 'd', 'pair.onnxtxt')
         self.bad(3, 'none: error: No such file', *expect, 'none')
-        self.bad(3, 'turn.onnxtxt: error: is no folder', *expect, 'turn.onnxtxt')
-        self.bad(3, 'error: is no folder', 'run', 'pair.onnxtxt', '--inputs', 'turn.onnxtxt')
+        self.bad(3, 'turn.onnxtxt: error: is not a folder', *expect, 'turn.onnxtxt')
+        self.bad(3, 'error: is not a folder', 'run', 'pair.onnxtxt', '--inputs', 'turn.onnxtxt')
         self.ok('run', 'pair.onnxtxt', '--out', 'new/one')
         self.assertIn('y.npy', os.listdir('new/one'))
         x = ('--input', 'x=d/output_0.pb')
@@ -415,7 +415,7 @@ class Verify(Case):
         self.assertEqual(layer['value'], '"q"')
         self.assertEqual(layer['matched'], 5)
         self.write('log', b'{"event"')
-        self.bad(1, 'log:1: error: is no line of a log', 'verify', '--log', 'log', 'a.onnxtxt',
+        self.bad(1, 'log:1: error: is not a line of a log', 'verify', '--log', 'log', 'a.onnxtxt',
                  'c.onnx')
 
     def test_mixed_sizes(self):
@@ -443,7 +443,7 @@ class Verify(Case):
         self.write('r.onnxtxt', (text % 'Neg').replace('{0, 96, 0, 96}', '{600, 0, 600, 600}').encode())
         r = self.run_tool('verify', 'r.onnxtxt', 'r.onnxtxt')
         self.assertEqual(r.returncode, 1)
-        self.assertRegex(r.stdout, rb'^not checked: .*the pads exceed the axis.*; sizes were made up: see --dim\n')
+        self.assertRegex(r.stdout, rb'^not checked: .*the pads exceed the axis.*; sizes of symbolic dimensions were chosen: see --dim\n')
 
     def test_ties(self):
         head = '<ir_version: 8, opset_import: ["" : 17]>\n'
@@ -457,8 +457,8 @@ class Verify(Case):
         args = ('verify', '--fill', 'random', 'first.onnxtxt', 'last.onnxtxt')
         r = self.run_tool(*args)
         self.assertEqual(r.returncode, 1)
-        self.assertIn(b'are indices of elements that tie: see --ties', r.stdout)
-        self.assertIn(b'indices of elements that tie', self.ok(*args, '--ties'))
+        self.assertIn(b'are indices of equal elements: see --ties', r.stdout)
+        self.assertIn(b'indices of equal elements', self.ok(*args, '--ties'))
         text = text.replace('ArgMax', 'ArgMin').replace('-5', '5')
         self.write('min.onnxtxt', (head + text % 0).encode())
         self.write('max.onnxtxt', (head + text.replace('ArgMin', 'ArgMax') .replace(
@@ -490,13 +490,13 @@ class Verify(Case):
         short = model('short', 'g (float[1] x) => (float[1] y) { y = Neg (x) }')
         flat = model('flat', 'g (float[N,M] x) => (float[N,M] y) { y = Neg (x) }')
         for first, second, why in (
-                (a, two, b'the second: has an input "w" that the first does not have'),
-                (a, seq, b'the second: has an input "x" of another type than the first'),
-                (seq, a, b'the second: has an input "x" of another type than the first'),
-                (a, whole, b'the second: has an input "x" of another type than the first'),
-                (a, short, b'the second: has an input "x" of another shape than the first'),
-                (a, flat, b'the second: has an input "x" of another shape than the first'),
-                (less, a, b'the second: output "z" is gone')):
+                (a, two, b'the second model: has an input "w" that the first does not have'),
+                (a, seq, b'the second model: has an input "x" of another type than the first'),
+                (seq, a, b'the second model: has an input "x" of another type than the first'),
+                (a, whole, b'the second model: has an input "x" of another type than the first'),
+                (a, short, b'the second model: has an input "x" of another shape than the first'),
+                (a, flat, b'the second model: has an input "x" of another shape than the first'),
+                (less, a, b'the second model: output "z" is missing')):
             r = self.run_tool('verify', first, second)
             self.assertEqual((r.returncode, r.stderr), (1, b''))
             self.assertTrue(r.stdout.startswith(why), (first, second, r.stdout))
@@ -562,7 +562,7 @@ class Rules(Case):
     def test_explain(self):
         r = self.run_tool('rules', 'hardswish-to-clip', '--explain', 'a', 'in.onnx')
         self.assertEqual(r.returncode, 1)
-        self.assertIn(b'the operator is another one', r.stdout)
+        self.assertIn(b'the operator differs', r.stdout)
 
 
 if __name__ == '__main__':

@@ -268,7 +268,7 @@ g (float[1,1,S,2] x, float[1,1,P,2] past_k, float[1,1,P,2] past_v)
         for old, new, why in ((b'"m-2.onnx"', b'"../m-2.onnx"', 'no path inside the folder'),
                               (b'"m-2.onnx"', b'"gone.onnx"', 'gone.onnx'),
                               (b'"m-2.onnx"', b'"m-1.onnx"', 'not those that the manifest lists'),
-                              (b'_split": 1', b'_split": 2', 'is no manifest')):
+                              (b'_split": 1', b'_split": 2', 'is not a manifest')):
             self.write('n.split.json', text.replace(old, new))
             self.assertNotEqual(self.read('n.split.json'), text)
             r = self.run_tool('run', 'n.split.json')

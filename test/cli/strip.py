@@ -54,7 +54,7 @@ class Strip(Case):
         """A stripped model can be inspected, checked and edited; what needs elements is not done."""
         self.write('a.onnx', rich())
         self.ok('strip', 'a.onnx', 's.onnx')
-        self.assertIn(b'not seen    8 weights', self.ok('info', 's.onnx'))
+        self.assertIn(b'missing     8 weights', self.ok('info', 's.onnx'))
         self.assertIn(b'"onnxsurg.digest": "', self.ok('cat', 's.onnx'))
         self.assertIn(b'weights are stripped: `onnxsurg restore`', self.run_tool('check', 's.onnx').stdout)
         self.ok('--pass', '', 's.onnx', 's.onnxtxt')

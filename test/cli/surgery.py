@@ -71,7 +71,7 @@ class Runs(Case):
                  'o')
         self.bad(3, r'^\.: error: Is a directory', '--pass-file', '.', 'cnn.onnx', 'o')
         self.write('p.txt', b'fold\0,prune')
-        self.bad(3, r'^p.txt: error: is no pipeline text', '--pass-file', 'p.txt', 'cnn.onnx', 'o')
+        self.bad(3, r'^p.txt: error: is not the text of a pipeline', '--pass-file', 'p.txt', 'cnn.onnx', 'o')
 
     def test_record(self):
         self.ok('--record', '--pass', 'prune', 'cnn.onnx', 'out.onnx')
@@ -95,7 +95,7 @@ class Runs(Case):
         self.assertIn('float[3] y', shapes('--trust', 'declared'))
         run = ('--pass', 'shapes', 'n.onnxtxt', 'out.onnxtxt')
         self.bad(2, r'--trust expects', '--trust', 'me', *run)
-        self.bad(2, r"'NN' is no symbol of an input.*did you mean 'N'", '--dim', 'NN=3', *run)
+        self.bad(2, r"'NN' is neither a symbol of an input.*did you mean 'N'", '--dim', 'NN=3', *run)
         self.bad(2, r'"N": expected NAME=NUMBER', '--dim', 'N', *run)
         self.bad(2, r'above 0', '--dim', 'N%0', *run)
         self.bad(2, r'contradicts another assumption about the dimension', '--dim', 'N%8', '--dim', 'N=1..7', *run)

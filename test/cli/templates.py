@@ -139,7 +139,7 @@ class Templates(Case):
         for options, text in (
                 ([path, '--before', 'image'], 'name one of the outputs of the template'),
                 ([path, '--before', 'image', '--use', 'k9'], 'the template has no such output'),
-                ([path, '--before', 'scores'], 'it is no input'),
+                ([path, '--before', 'scores'], 'not an input'),
                 ([path, '--after', 'nothing'], 'the model has no value nothing'),
                 ([path, '--after', 'score'], 'did you mean scores'),
                 ([path], 'expects --before INPUT or --after VALUE'),

@@ -141,7 +141,7 @@ class Until(Case):
         self.assertEqual(r.returncode, 0, r.stderr)
         self.assertIn(b"--pass 'freeze{N=5}'", r.stderr)
         self.assertIn(b'float[5, 3] x', self.read('out.onnxtxt'))
-        self.bad(2, 'no input has an open size M', *call, '--dim', 'M=5')
+        self.bad(2, 'no input has a dynamic dimension M', *call, '--dim', 'M=5')
 
     def test_wrong(self):
         self.bad(2, 'need --target T or --until CMD', 'repair', '--check', 'in.onnx', 'out.onnx')

@@ -5,6 +5,7 @@
 With --check nothing is written, and the exit code is 1 if the page is not up to date."""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -27,6 +28,8 @@ TASKS = (
     ('onnxsurg set --value bias --data bias.npy in.onnx out.onnx', 'set a weight, an attribute, a type'),
     ('onnxsurg edit steps.txt in.onnx out.onnx', 'run a script of steps, all or none'),
     ('onnxsurg merge a.onnx b.onnx --connect y:x -o out.onnx', 'join two models'),
+    ('onnxsurg split --parts 2 model.onnx', 'divide a model into parts that run one after another'),
+    ('onnxsurg attach softmax --after logits in.onnx out.onnx', 'add a template before or after a model'),
     ('onnxsurg data --shard 2GiB in.onnx out.onnx', 'move weights to data files, or `--embed` them'),
     ('onnxsurg weights --export w.safetensors in.onnx', 'write weights by name; `--import` reads them'),
     ('onnxsurg strip in.onnx small.onnx', 'replace weights by digests; `restore` gives them back'),
@@ -35,11 +38,11 @@ TASKS = (
     ('onnxsurg --out-dir small *.onnx', 'edit many files'),
     ('onnxsurg info model.onnx', 'print what a model contains and needs'),
     ('onnxsurg info --top 10 --dim N=1 model.onnx', '... and the most expensive nodes'),
-    ('onnxsurg nodes model.onnx op=Conv', 'list nodes: all, or those of an address'),
+    ('onnxsurg nodes model.onnx op=Conv', 'list nodes: all, or those that an address selects'),
     ('onnxsurg view model.onnx', 'draw a model as an HTML page'),
     ('onnxsurg diff a.onnx b.onnx', 'compare two models by structure, names and weights'),
-    ('onnxsurg diff --patch b.patch a.onnx b.onnx', '... and write how to make the second one'),
-    ('onnxsurg patch a.onnx b.patch out.onnx', 'make it again'),
+    ('onnxsurg diff --patch b.patch a.onnx b.onnx', '... and write a patch that makes the second one'),
+    ('onnxsurg patch a.onnx b.patch out.onnx', 'apply the patch'),
     ("onnxsurg find 'c = Conv (x, w, ...) y = Relu (c)' model.onnx", 'find a pattern'),
     ('onnxsurg cat model.onnx', 'print a model as text; the text can be read back'),
     ('onnxsurg check *.onnx', 'list what is invalid'),
@@ -65,8 +68,10 @@ TASKS = (
     ('onnxsurg targets', 'list the known engines'),
 )
 
-COMMANDS = ('check', 'repair', 'doctor', 'explain', 'info', 'nodes', 'view', 'find', 'cat', 'ops', 'passes', 'rules', 'run',
-            'verify', 'targets', 'probe', 'profile', 'isolate', 'reduce', 'diff', 'patch', 'bisect', 'merge', 'attach', 'data', 'edit', 'weights', 'strip', 'restore')
+def commands_of(help_text):
+    """The commands that the main help lists, in its order: none can be missing on the page."""
+    return [word for line in re.findall(r'^ +onnxsurg ((?:\w+\|)+\w+)', help_text, re.MULTILINE)
+            for word in line.split('|')]
 
 
 def help_of(tool, *args):
@@ -114,8 +119,9 @@ A preset is a name for a pipeline; `--print-pipeline` prints the pipeline of a c
 |---|---|
 ''')
     out += ['| `%s` | `%s` |\n' % preset for preset in listing['presets'].items()]
-    out.append('\n## `onnxsurg`\n\n```text\n%s\n```\n' % help_of(tool))
-    for command in COMMANDS:
+    main_help = help_of(tool)
+    out.append('\n## `onnxsurg`\n\n```text\n%s\n```\n' % main_help)
+    for command in commands_of(main_help):
         out.append('\n## `onnxsurg %s`\n\n```text\n%s\n```\n' % (command, help_of(tool, command)))
     return ''.join(out)
 

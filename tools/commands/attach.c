@@ -19,8 +19,8 @@ static const char help[] =
     "\n"
     "  --before INPUT     an output of the template replaces this input; the only\n"
     "                     input of the template gets its name\n"
-    "  --after VALUE      an input of the template reads this value, which is no\n"
-    "                     output any more; repeatable, each with a --use\n"
+    "  --after VALUE      an input of the template reads this value, which is then no\n"
+    "                     longer an output; repeatable, each with a --use\n"
     "  --use NAME         the output or input of the template (default: the only one)\n"
     "  --set NAME=DATA    set a weight of the template: mean='{0.5, 0.5, 0.5}'\n"
     "                     (repeatable)\n"
@@ -410,7 +410,7 @@ static int check_place(const attaching *a) {
     const char *name = a->before ? a->before : a->after.items[k];
     const surg_value *v = surg_graph_find_value(surg_model_graph(a->m), name);
     if (!v) return no_value(a, name);
-    if (a->before && !surg_value_is_input(v)) return cli_usage("--before %s: it is no input", name);
+    if (a->before && !surg_value_is_input(v)) return cli_usage("--before %s: not an input", name);
   }
   return EXIT_DONE;
 }

@@ -19,7 +19,7 @@ static const char help[] =
     "those of IN, and prints its pass and what it changed. Exit code 0: found; 1: IN\n"
     "itself fails the test, or the result of the whole pipeline passes it.\n"
     "\n"
-    "  --pass PIPELINE     the pipeline, as of `onnxsurg --pass`\n"
+    "  --pass PIPELINE     the pipeline, as for `onnxsurg --pass`\n"
     "  --import COMMAND    instead of results: whether the importer accepts the model\n"
     "                      (ort, opencv, or a command; see `onnxsurg probe --help`)\n"
     "  --test CMD          instead of results: whether CMD exits with 0; the path of\n"
@@ -27,7 +27,7 @@ static const char help[] =
     "  --test-timeout S    time limit for one run of CMD, in seconds (60)\n"
     "  --before FILE       write the last model that passes\n"
     "  --after FILE        write the first model that fails\n"
-    "  --allow CLASS       exactness of rewrites, as of `onnxsurg --help`\n"
+    "  --allow CLASS       permit rewrites up to this class (see `onnxsurg --help`)\n"
     "  --rtol X, --atol X  tolerances of results (1e-3, 1e-5)\n"
     "  --seed N            the first seed of the inputs (1)\n"
     "  --json              print JSON\n";

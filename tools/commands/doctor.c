@@ -49,9 +49,9 @@ static void print_point(const doctor *d, const surg_point *p) {
   static const char *const without[] = {
       [SURG_POINT_OK] = "ok",
       [SURG_POINT_NOTE] = "note:",
-      [SURG_POINT_OPEN] = "open:",
-      [SURG_POINT_UNKNOWN] = "not judged: parts of the model are invalid",
-      [SURG_POINT_NOT_REACHED] = "not reached"};
+      [SURG_POINT_OPEN] = "problem:",
+      [SURG_POINT_UNKNOWN] = "not examined: parts of the model are invalid",
+      [SURG_POINT_NOT_REACHED] = "not examined: the model does not load"};
   _Static_assert(CLI_COUNT(without) == SURG_POINT_NOT_REACHED + 1, "a text for each state");
   cli_text line = {0}, cure = {0};
   cli_text_puts(&line, without[p->state]);

@@ -124,7 +124,7 @@ static int form_text(const editing *e, const step *s, char **words, int n, char 
   if (code == EXIT_DONE && !cli_options(n, words, &command, &code)) {
     refuse(e, s->line, "the options of this step are wrong");
   } else if (code == EXIT_DONE && optind != n) {
-    code = refuse(e, s->line, "a step has no files: only the pass and its options");
+    code = refuse(e, s->line, "a step contains a pass and its options, but no files");
   } else if (code == EXIT_DONE && !(*text = pass_form_pipeline(&form, NULL))) {
     code = cli_no_memory();
   }

@@ -204,7 +204,7 @@ static void place(explaining *x, const surg_explanation *e) {
     json_array_append_new(x->places, json_pack("{s:o,s:s}", "where",
                                                cli_text_json(surg_node_where(n)), "text", "named"));
   else
-    row("there", surg_node_where(n));
+    row("place", surg_node_where(n));
 }
 
 static const char *or_none(const char *s) {
@@ -226,9 +226,9 @@ static void show_head(const surg_explanation *e) {
 
 static void show_tail(const surg_explanation *e, const char *cure, bool sought, size_t seen) {
   if (seen > SHOWN) printf("          and %zu more\n", seen - SHOWN);
-  if (sought && !seen) row("seen", "no: the model is not so (any more)");
+  if (sought && !seen) row("seen", "no: not present in this model");
   if (!strcmp(e->when, "export"))
-    row("note", "of the time of export: there is no file to repair yet");
+    row("note", "printed at export: there is no file to repair yet");
   if (cure) row("cure", cure);
   if (e->allow) row("consent", e->allow);
 }
@@ -273,7 +273,7 @@ static void show_one(void *user, const surg_explanation *e) {
 static int finish(const explaining *x, size_t count) {
   if (!x->list && !count)
     printf(
-        "not known: no message that is known here is in the text\n"
+        "unknown: the text contains no known message\n"
         "  next    onnxsurg doctor%s%s %s\n"
         "  or      check against the facts of the engine: onnxsurg check --target T %s\n",
         x->target ? " --target " : "", x->target ? x->target : "", x->in ? x->in : "IN",

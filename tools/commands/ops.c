@@ -158,7 +158,7 @@ static int show_one(surg_context *ctx, const surg_schema *s, const char *opset, 
     if (!then || surg_schema_deprecated(then)) {
       const char *domain = surg_schema_domain(s);
       cli_error(NULL,
-                "%s is no operator of %s opset %llu: it came with %d, the newest opset is %lld",
+                "%s is not an operator of %s opset %llu: it came with %d, the newest opset is %lld",
                 surg_schema_name(s), domain_name(domain), (unsigned long long)n,
                 surg_schema_since(surg_schema_version(surg_schema_op(s), 0)),
                 (long long)surg_schema_newest(domain));

@@ -87,7 +87,7 @@ static bool put_shapes(const surg_model *m, cli_text *b, trouble *t) {
       continue;
     if (!surg_type_static(type, NULL)) {
       t->any = true;
-      cli_text_printf(&t->text, "input \"%s\" still has an open size: ", surg_value_name(v));
+      cli_text_printf(&t->text, "input \"%s\" still has a dynamic dimension: ", surg_value_name(v));
       char *text = NULL;
       const surg_status s = surg_type_text(ctx, type, &text);
       cli_text_take(&t->text, ctx, s, text);

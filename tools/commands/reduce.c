@@ -24,10 +24,10 @@ static const char help[] =
     "  --code N            exit code to keep, instead of the one for IN\n"
     "  --test-timeout S    time limit for one run of CMD, in seconds (60)\n"
     "  --test-memory N     memory limit for one run of CMD\n"
-    "  --timeout S         stop after S seconds, as Ctrl-C does at once: OUT is the\n"
+    "  --timeout S         stop after S seconds (Ctrl-C stops at once): OUT is the\n"
     "                      smallest model so far\n"
     "  --shrink            also replace weights by inputs, make sizes of inputs 1,\n"
-    "                      and convert to the oldest opset (from 7 on)\n"
+    "                      and convert to the oldest opset possible (at least 7)\n"
     "  --strip             replace weights of OUT by digests (`onnxsurg restore`)\n" CLI_SIZE_HELP
     "  --json              report as JSON on standard output\n"
     "\n"

@@ -25,8 +25,9 @@ static const char help[] =
     "       onnxsurg repair --until 'CMD {}' [--target T] [options] IN OUT\n"
     "Finds passes that make engine T support the model, and runs them. Inputs and\n"
     "outputs keep their names and types. If something unsupported remains, lists it\n"
-    "and writes nothing. An invalid model is mended first (onnxsurg mend); without a\n"
-    "target that is all. doc/targets.md explains how to add an engine.\n"
+    "and writes nothing. An invalid model is mended first (see onnxsurg mend);\n"
+    "without a target, nothing else is done. doc/targets.md explains how to add an\n"
+    "engine.\n"
     "  --target T          engine: a name (onnxsurg targets) or a file T.target\n"
     "  --until CMD         run the importer itself: {} is replaced by the file, exit\n"
     "                      code 0 means accepted, no shell; its messages select the\n"
@@ -37,12 +38,14 @@ static const char help[] =
     "  --import-memory N   memory limit for one run of CMD, such as 4GiB\n"
     "  --messages FILE     load further messages of importers (doc/messages.md)\n"
     "  --allow A,B         permit: approx or lossy rewrites; interface: inputs and\n"
-    "                      outputs may change, open dimensions may become fixed\n"
+    "                      outputs may change, dynamic dimensions may become fixed\n"
     "                      (exact: only bit-exact rewrites)\n" CLI_SIZE_HELP
-    "  --precision P       then convert to fp16, bf16 or int8 where T has kernels of\n"
-    "                      the type (doc/precision.md); consent to approx for that\n"
-    "  --inputs A,B        inputs that give ranges and errors (else drawn ones)\n"
-    "  --tolerance X       leave nodes until no output is off by more than X\n"
+    "  --precision P       after the repair, convert to fp16, bf16 or int8 where T\n"
+    "                      has kernels of the type (doc/precision.md); permits approx\n"
+    "  --inputs A,B        with --precision: inputs to measure ranges and errors\n"
+    "                      (folders or .npz files; default: generated inputs)\n"
+    "  --tolerance X       with --precision: convert fewer nodes until no output\n"
+    "                      differs by more than X\n"
     "  --partial           write the best result even if T does not support it\n"
     "  --check[=N]         run the model before and after and compare (N seeds)\n"
     "  --verify-each       verify the graph after every pass\n"
@@ -53,8 +56,8 @@ static const char help[] =
         JUDGING_HELP
     "  --quiet, --json     print nothing, or JSON\n"
     "exit codes: 0 supported, 1 unsupported, 6 support unknown (OUT is written),\n"
-    "2 usage error, 3 file error, 4 limit; where data files are missing, they are\n"
-    "those of the model with its data\n";
+    "2 usage error, 3 file error, 4 limit. If data files are missing, 0, 1 and 6 are\n"
+    "for the model with its data.\n";
 
 enum {
   OPT_TARGET = OPT_OWN,
@@ -662,7 +665,7 @@ static int check_use(const repairing *r, int files) {
   if (!r->precision && (r->inputs || r->tolerance))
     return cli_usage("--inputs and --tolerance need --precision");
   if (r->certificate && r->precision)
-    return cli_usage("--certificate excludes --precision: certify the conversion alone");
+    return cli_usage("--certificate excludes --precision: certify the conversion separately");
   if (r->out_dir ? !files : files != 2 && !(r->dry_run && files == 1))
     return cli_usage("repair expects a model and an output file: `repair --target T IN OUT`");
   return EXIT_DONE;

@@ -9,7 +9,8 @@
 static const char strip_help[] =
     "usage: onnxsurg strip [OPTION]... IN OUT\n"
     "Replaces weights by a digest, their range and their spread: OUT is a few KiB. It\n"
-    "can be inspected, checked and edited; `onnxsurg restore` makes it run again.\n"
+    "can be inspected, checked and edited, but not run until `onnxsurg restore` fills\n"
+    "in the weights.\n"
     "\n"
     "  --threshold N       keep tensors below N bytes (256)\n"
     "  --no-fsync          do not wait until the disk has the data\n"
@@ -19,12 +20,13 @@ static const char strip_help[] =
 
 static const char restore_help[] =
     "usage: onnxsurg restore [OPTION]... IN OUT\n"
-    "Gives the weights that `onnxsurg strip` replaced elements again.\n"
+    "Fills in the elements of weights that `onnxsurg strip` replaced.\n"
     "\n"
-    "  --from MODEL        from tensors of MODEL with the same digest, type and shape\n"
-    "  --draw              draw elements that MODEL does not have, with the range and\n"
-    "                      spread of the original ones\n"
-    "  --seed N            for --draw (0)\n"
+    "  --from MODEL        copy from tensors of MODEL with the same digest, type and\n"
+    "                      shape\n"
+    "  --draw              generate random elements where MODEL has none, with the\n"
+    "                      range and spread of the original ones\n"
+    "  --seed N            seed for --draw (0)\n"
     "  --external-data NAME\n"
     "                      write large weights to file NAME in the folder of OUT\n"
     "  --no-fsync          do not wait until the disk has the data\n"

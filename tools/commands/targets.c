@@ -110,7 +110,7 @@ static void put_names(cli_text *b, const surg_target *t, bool unsupported) {
   for (size_t i = 0; surg_target_operator_at(t, i, &op) == SURG_OK; i++)
     if (op.unsupported == unsupported) cli_text_printf(&line, "%s ", op.name);
   if (!line.failed && line.n) {
-    cli_text_printf(b, "%-12s", unsupported ? "refused" : "operators");
+    cli_text_printf(b, "%-12s", unsupported ? "unsupported" : "operators");
     cli_text_wrap(b, cli_text_of(&line), 12, 12);
   }
   cli_text_free(&line);
@@ -134,7 +134,7 @@ static void put_versions(cli_text *b, const surg_target *t) {
 static void put_target(cli_text *b, const surg_target *t) {
   static const char *const dynamic[] = {[SURG_OPEN_NOT_STATED] = "not stated",
                                         [SURG_OPEN_NONE] = "not supported",
-                                        [SURG_OPEN_BATCH] = "of the batch alone",
+                                        [SURG_OPEN_BATCH] = "supported for the batch only",
                                         [SURG_OPEN_ALL] = "supported"};
   _Static_assert(CLI_COUNT(dynamic) == SURG_OPEN_ALL + 1, "a text for each way");
   const char *title = surg_target_title(t), *note;
@@ -143,12 +143,12 @@ static void put_target(cli_text *b, const surg_target *t) {
   cli_text_printf(b, "%-12s%s\n%-12s", "target", surg_target_name(t), "engine");
   cli_text_wrap(b, title ? title : surg_target_name(t), 12, 12);
   put_versions(b, t);
-  cli_text_printf(b, "%-12s%s\n%-12s%s\n%-12s%s\n", "open sizes", dynamic[sum.dynamic], "functions",
+  cli_text_printf(b, "%-12s%s\n%-12s%s\n%-12s%s\n", "dynamic", dynamic[sum.dynamic], "functions",
                   stated(sum.functions), "custom", stated(sum.custom));
   put_names(b, t, false);
   put_names(b, t, true);
   cli_text_printf(b, "%-12sother operators are %s\n", "rest",
-                  sum.rest_unsupported ? "refused" : "not known about");
+                  sum.rest_unsupported ? "unsupported" : "unknown");
   for (size_t i = 0; (note = surg_target_note(t, i)); i++) {
     cli_text_printf(b, "%-12s", i ? "" : "notes");
     cli_text_wrap(b, note, 12, 12);
@@ -219,7 +219,7 @@ static void put_ops(cli_text *b, surg_context *ctx, const surg_target *t, char *
     cli_text_puts(b, "  \"");
     cli_text_escape(b, names[i], CLI_NAME_PRINT);
     cli_text_printf(b, "\"\n    %s\n",
-                    sum.rest_unsupported ? "refused: not listed" : "not known about");
+                    sum.rest_unsupported ? "unsupported: not listed" : "unknown: not listed");
   }
 }
 

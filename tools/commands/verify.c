@@ -16,9 +16,9 @@ static const char help[] =
     "Runs both models on the same inputs, random and adversarial (NaN, infinities,\n"
     "signed zeros), with symbolic dimensions of 2, of 3 and of mixed sizes, and\n"
     "compares the outputs by name, else by position. With two engines and one model,\n"
-    "compares the engines. Of a manifest of `split` the parts are run one after\n"
-    "another. Exit code 0: all outputs agree; 1: one differs, or nothing\n"
-    "could be compared.\n"
+    "compares the engines. A or B may be a manifest of `split`: its parts run one\n"
+    "after another. Exit code 0: all outputs agree; 1: one differs, or nothing could\n"
+    "be compared.\n"
     "\n"
     "  --layers            if outputs differ, find the first value that differs,\n"
     "                      among those with the same name in both models\n"
@@ -52,11 +52,14 @@ typedef struct job {
 static void put_verdict(const surg_compare_summary *r, const surg_compare_result *o) {
   char differs[32] = "-";
   if (o->differs) snprintf(differs, sizeof differs, "%u of %u", o->differs, r->checked);
-  printf("%12s %9.3g %9.3g %9llu %9.6f  ", differs, o->worst.max_abs, o->worst.max_rel,
-         (unsigned long long)o->worst.max_ulp, o->worst.cosine);
+  if (o->worst.other_shape) /* numbers would be those of no elements */
+    printf("%12s %9s %9s %9s %9s  ", differs, "-", "-", "-", "-");
+  else
+    printf("%12s %9.3g %9.3g %9llu %9.6f  ", differs, o->worst.max_abs, o->worst.max_rel,
+           (unsigned long long)o->worst.max_ulp, o->worst.cosine);
   cli_put(stdout, o->name);
   if (!o->comparable) {
-    printf(": not comparable: it rests on random draws that the other model does not share\n");
+    printf(": not comparable: it depends on random numbers that the other model does not draw\n");
     return;
   }
   if (!o->differs && !o->tied && o->compared && !o->informative) {
@@ -77,17 +80,17 @@ static void put_verdict(const surg_compare_summary *r, const surg_compare_result
     printf(" (and up to %llu of %llu elements)", (unsigned long long)o->worst.differing,
            (unsigned long long)o->worst.elements);
   if (o->tied && o->tied >= o->differs)
-    printf("; all of them are indices of elements that tie%s", o->differs ? ": see --ties" : "");
+    printf("; all of them are indices of equal elements%s", o->differs ? ": see --ties" : "");
   putchar('\n');
 }
 
 static void put_layer(const surg_compare_layer *l) {
   if (!l->looked) {
-    printf("first difference: not found, since one does not run with all its values kept\n");
+    printf("first difference: not found: a model does not run if all of its values are kept\n");
     return;
   }
   if (!l->found) {
-    printf("first difference: none of %u values of one name differs when all are kept\n",
+    printf("first difference: none of the %u values with the same name differs if all are kept\n",
            l->matched);
     return;
   }
@@ -117,19 +120,19 @@ static void show_text(const job *j, const surg_compare_report *report,
   surg_compare_layer layer = {.size = sizeof layer};
   if (r->checked > 0 && !*r->failure) show_outputs(j, report, r);
   /* The library escapes reasons. */
-  if (*r->failure) printf("the second: %s\n", r->failure);
+  if (*r->failure) printf("the second model: %s\n", r->failure);
   if (r->computed && (!j->common.quiet || !r->same)) {
     printf("input \"");
     cli_put(stdout, r->computed);
-    printf("\" of the second: given what the first computes under that name\n");
+    printf("\" of the second model: given the value that the first computes under that name\n");
   }
   if (surg_compare_first(report, &layer) == SURG_OK) put_layer(&layer);
   if (r->checked == 0)
     printf("not checked: %s%s\n", r->skip_why,
-           r->open_dims ? "; sizes were made up: see --dim" : "");
+           r->open_dims ? "; sizes of symbolic dimensions were chosen: see --dim" : "");
   else if (!r->informative && !*r->failure)
-    printf("not checked: no output showed two different numbers%s\n",
-           r->redrawn ? ", though inputs were drawn from other ranges" : "");
+    printf("not checked: every output is constant%s\n",
+           r->redrawn ? ", also for inputs from other ranges" : "");
   else if (!j->common.quiet) {
     printf("%u run%s compared, %u skipped", r->checked, r->checked == 1 ? "" : "s", r->skipped);
     printf("%s%s%s\n", r->skipped ? " (" : "", r->skipped ? r->skip_why : "",

@@ -71,7 +71,7 @@ static int take(void *user, int o, char *arg) {
     case OPT_SVG:
     case OPT_DOT:
       if (r->o.form != SURG_VIEW_HTML)
-        return cli_usage("--svg and --dot are two forms: choose one");
+        return cli_usage("--svg and --dot exclude each other");
       r->o.form = o == OPT_SVG ? SURG_VIEW_SVG : SURG_VIEW_DOT;
       return EXIT_DONE;
     case OPT_TARGET:

@@ -266,7 +266,7 @@ surg__kstatus surg__k_qlinear_pair(surg_kctx *k) {
   if (!k->wanted[0]) return SURG__K_OK;
   SURG__K_TRY(surg__k_own(k));
   for (uint32_t i = 1; i < 8; ++i)
-    if (i != 3 && !one_number(k, i, &by[i])) return surg__k_invalid(k, "a scale is no number");
+    if (i != 3 && !one_number(k, i, &by[i])) return surg__k_invalid(k, "a scale is not a number");
   if (!surg__broadcast_dims((const surg__array *const[]){a, b}, 2, dims, &rank))
     return surg__k_invalid(k, "the shapes do not broadcast");
   SURG__K_TRY(surg__k_out(k, 0, a->dtype, dims, rank));

@@ -238,7 +238,7 @@ static surg__kstatus read_quantized(surg_kctx *k, projected *p, surg__gemm_matri
                                     surg__gemm_matrix *w) {
   const surg__array *by = &k->in[4];
   if (k->in[3].count != 1 || (by->count != 1 && by->count != p->width))
-    return surg__k_invalid(k, "a scale is no number");
+    return surg__k_invalid(k, "a scale is not a number");
   double *scales = surg__k_scratch(k, (size_t)by->count, sizeof *scales);
   double *zeros = surg__k_scratch(k, (size_t)p->width + 1, sizeof *zeros);
   if (!scales || !zeros) return SURG__K_NOMEM;

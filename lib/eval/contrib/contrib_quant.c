@@ -61,7 +61,8 @@ surg__kstatus surg__k_qlinear_concat(surg_kctx *k) {
   int64_t dims[SURG_LIMIT_RANK];
   parts p = {0};
   if (!k->wanted[0]) return SURG__K_OK;
-  if (k->in[0].count != 1 || k->in[1].count != 1) return surg__k_invalid(k, "a scale is no number");
+  if (k->in[0].count != 1 || k->in[1].count != 1)
+    return surg__k_invalid(k, "a scale is not a number");
   SURG__K_TRY(read_parts(k, &p, dims));
   SURG__K_TRY(surg__k_own(k));
   SURG__K_TRY(surg__k_out(k, 0, k->in[1].dtype, dims, part(k, 0)->rank));

@@ -78,7 +78,7 @@ static bool same_shape(const surg__array *a, const surg__array *b) {
 static surg_status check_items(surg__machine *m, const surg__array *items, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (items[i].dtype == SURG_UNDEFINED || surg__array_is_list(&items[i])) {
-      return surg__m_stop(m, SURG_EINVALID, "a scan output is no tensor");
+      return surg__m_stop(m, SURG_EINVALID, "a scan output is not a tensor");
     }
     if (!same_shape(&items[0], &items[i])) {
       return surg__m_stop(m, SURG_EINVALID, "scan outputs differ in shape");
@@ -146,7 +146,7 @@ static surg_status limits(surg__machine *m, const surg_node *n, loop *l) {
   if (cond.dtype != SURG_UNDEFINED) s = truth(m, &cond, &l->going);
   if (s != SURG_OK || trips.dtype == SURG_UNDEFINED) return s;
   if (trips.dtype != SURG_INT64 || trips.count != 1) {
-    return surg__m_stop(m, SURG_EINVALID, "a number of turns is no single int64");
+    return surg__m_stop(m, SURG_EINVALID, "the number of iterations is not a single int64");
   }
   int64_t t = *(const int64_t *)trips.data;
   l->trips = t < 0 ? 0 : (uint64_t)t;
@@ -292,7 +292,7 @@ surg_status surg__m_sequence_map(surg__machine *m, surg_node *n) {
   surg_status s = body_of(m, n, "body", &g);
   if (s == SURG_OK) s = surg__m_input(m, n, 0, &sequence);
   if (s == SURG_OK && sequence.dtype != SURG__V_SEQUENCE) {
-    s = surg__m_stop(m, SURG_EINVALID, "the first input of SequenceMap is no sequence");
+    s = surg__m_stop(m, SURG_EINVALID, "the first input of SequenceMap is not a sequence");
   }
   if (s != SURG_OK) return s;
   surg__array *in = surg__calloc(m->ctx, n_in + n_out + n_out + 1, sizeof *in);

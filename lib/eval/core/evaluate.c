@@ -62,7 +62,7 @@ static surg_status check_node(run *r) {
   r->schema = surg_node_schema(n);
   if (surg_node_class(n) != SURG_OP_CLASS_BUILTIN || !r->schema) {
     r->k.lacking = true;
-    return refuse(r, SURG_EUNSUPPORTED, "the operator is not a standard one");
+    return refuse(r, SURG_EUNSUPPORTED, "the operator is not defined by ONNX");
   }
   if (!r->k.running && surg_node_nondeterministic(n)) {
     return refuse(r, SURG_EUNSUPPORTED, "the operator is not deterministic");

@@ -82,7 +82,7 @@ bool surg__k_stopped(surg_kctx *k) {
 surg__kstatus surg__k_list(surg_kctx *k, uint32_t i, int kind, surg__content elem, uint64_t count,
                            surg__array **items) {
   *items = NULL;
-  if (!k->running) return surg__k_cannot(k, "its result is no tensor");
+  if (!k->running) return surg__k_cannot(k, "its result is not a tensor");
   if (!k->wanted[i]) return SURG__K_OK;
   uint64_t bytes;
   if (!surg__mul_u64(count, sizeof(surg__array), &bytes)) return SURG__K_BUDGET;

@@ -245,7 +245,7 @@ static surg_status read_map(reader *r, surg__span body, const surg_type *type, u
     s = refuse(r, body.off, "a map without a key for each value");
   for (size_t i = 0; s == SURG_OK && i < m.values.count; ++i)
     if (m.values.items[i].dtype != elem.dtype || m.values.items[i].count != 1)
-      s = refuse(r, body.off, "a map whose values are no single elements of its type");
+      s = refuse(r, body.off, "a map whose values are not single elements of its type");
   if (s == SURG_OK) s = make_map(r, &m, elem, out);
   for (size_t i = 0; i < m.values.count; ++i) surg__array_drop(&m.values.items[i]);
   surg__vec_free(r->ctx, &m.values);

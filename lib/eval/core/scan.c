@@ -51,7 +51,7 @@ static surg_status slice(surg__machine *m, const surg__array *a, uint32_t axis, 
 
 static surg_status axis_of(scan *c, const surg__array *a, int64_t axis, uint32_t *out) {
   if (a->dtype == SURG_UNDEFINED || surg__array_is_list(a)) {
-    return surg__m_stop(c->m, SURG_EINVALID, "what is scanned is no tensor");
+    return surg__m_stop(c->m, SURG_EINVALID, "a scanned input is not a tensor");
   }
   if (surg__k_axis(axis, a->rank, out)) return SURG_OK;
   return surg__m_stop(c->m, SURG_EINVALID, "the axis of a scan input is out of range");

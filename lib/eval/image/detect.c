@@ -24,7 +24,7 @@ typedef struct nms {
 static surg__kstatus threshold(surg_kctx *k, uint32_t in, float fallback, float *out) {
   *out = fallback;
   if (!surg__k_has(k, in)) return SURG__K_OK;
-  if (k->in[in].count != 1) return surg__k_invalid(k, "a threshold is no single number");
+  if (k->in[in].count != 1) return surg__k_invalid(k, "a threshold is not a single number");
   *out = *(const float *)k->in[in].data;
   return isnan(*out) ? surg__k_invalid(k, "a threshold is not a number") : SURG__K_OK;
 }

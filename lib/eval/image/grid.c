@@ -171,7 +171,7 @@ surg__kstatus surg__k_grid_sample(surg_kctx *k) {
   if (o->count == 0) return SURG__K_OK;
   if (x->count == 0) return surg__k_cannot(k, "samples of nothing");
   if (s.mode != SURG__NEAREST && !surg__is_real(x->dtype)) {
-    return surg__k_cannot(k, "interpolating what are no real numbers");
+    return surg__k_cannot(k, "interpolation of values that are not real numbers");
   }
   for (uint32_t d = 0; d < s.n; ++d) {
     if (!surg__mul_u64(each, surg__taps_of(s.mode), &each)) return SURG__K_BUDGET;

@@ -50,7 +50,7 @@ static surg__kstatus read_columns(columns *c, int64_t *dims) {
   uint64_t n = 0, m = 0;
   const int64_t *image = surg__k_ints(k, 1, &n), *block = surg__k_ints(k, 2, &m);
   if (!surg__is_real(x->dtype) && !surg__is_int(x->dtype)) {
-    return surg__k_cannot(k, "sums of what are no numbers");
+    return surg__k_cannot(k, "sums of values that are not numbers");
   }
   if (x->rank != 3 || n != m || n == 0 || n > SURG_LIMIT_RANK - 2) {
     return surg__k_invalid(k, "the input is not of rank 3, or image and block differ in rank");

@@ -260,7 +260,7 @@ surg__kstatus surg__k_qlinear_matmul(surg_kctx *k) {
   if (!k->wanted[0]) return SURG__K_OK;
   for (uint32_t i = 1; i < 7; ++i) {
     if ((i == 1 || i == 4 || i == 6) && !positive(&k->in[i])) {
-      SURG__K_TRY(surg__k_disputed(k, "a scale is no positive number"));
+      SURG__K_TRY(surg__k_disputed(k, "a scale is not a positive number"));
     }
   }
   SURG__K_TRY(shapes(k, &k->in[0], &k->in[3], &p));

@@ -184,7 +184,7 @@ static const char *text_to_real(const cast *c, uint64_t i, const char *text) {
   double v;
   bool whole;
   if (special(text, &v)) return store_real(c, i, v);
-  if (!decimal(text, &whole)) return "a string is no number";
+  if (!decimal(text, &whole)) return "a string is not a number";
   if (c->out->dtype == SURG_FLOAT) {
     ((float *)c->out->data)[i] = strtof(text, NULL);
     return NULL;
@@ -215,7 +215,7 @@ static const char *from_text(const cast *c, uint64_t i) {
   surg_str s = ((const surg_str *)c->in->data)[i];
   char text[TEXT_MAX];
   if (c->out->dtype == SURG_BOOL) return "a string is not a boolean";
-  if (s.n >= sizeof text || (s.n > 0 && memchr(s.p, 0, s.n))) return "a string is no number";
+  if (s.n >= sizeof text || (s.n > 0 && memchr(s.p, 0, s.n))) return "a string is not a number";
   if (s.n > 0) memcpy(text, s.p, s.n);
   text[s.n] = '\0';
   if (surg__dtype_is_float(c->out->dtype)) return text_to_real(c, i, text);

@@ -36,7 +36,7 @@ static surg__kstatus drop_ratio(surg_kctx *k, double *ratio) {
   if (!*(const uint8_t *)k->in[2].data) return SURG__K_OK;
   *ratio = 0.5;
   if (!surg__k_has(k, 1)) return SURG__K_OK;
-  if (k->in[1].count != 1) return surg__k_invalid(k, "ratio is no single number");
+  if (k->in[1].count != 1) return surg__k_invalid(k, "ratio is not a single number");
   *ratio = surg__load_f64(k->in[1].dtype, k->in[1].data, 0);
   return *ratio >= 0 && *ratio < 1 ? SURG__K_OK : surg__k_invalid(k, "ratio is not in 0..1");
 }
@@ -124,7 +124,7 @@ surg__kstatus surg__k_window_function(surg_kctx *k) {
   if (!k->wanted[0]) return SURG__K_OK;
   const int64_t *size = surg__k_ints(k, 0, &n);
   if (!size) return SURG__K_NOMEM;
-  if (n != 1 || size[0] < 0) return surg__k_invalid(k, "size is no single number from zero up");
+  if (n != 1 || size[0] < 0) return surg__k_invalid(k, "size is not a single number of at least 0");
   int64_t type = surg_node_int(k->node, "output_datatype", SURG_FLOAT);
   if (!surg__is_real((int)type)) return surg__k_cannot(k, "a window of this type");
   bool periodic = surg_node_int(k->node, "periodic", 1) != 0;

@@ -106,7 +106,7 @@ static surg__kstatus find_axis(surg_kctx *k, dft *d) {
   else if (surg__k_has(k, 2))
     SURG__K_TRY(surg__int_input(k, 2, &axis));
   if (d->x->rank < 2 || !surg__k_axis(axis, d->x->rank, &d->axis) || d->axis == d->x->rank - 1) {
-    return surg__k_invalid(k, "axis is no axis of the signal");
+    return surg__k_invalid(k, "axis is not an axis of the signal");
   }
   return SURG__K_OK;
 }
@@ -201,7 +201,7 @@ static surg__kstatus stft_shapes(surg_kctx *k, stft *f) {
   SURG__K_TRY(surg__int_input(k, 1, &step));
   if (surg__k_has(k, 2)) {
     f->window = &k->in[2];
-    if (f->window->rank != 1) return surg__k_invalid(k, "the window is no vector");
+    if (f->window->rank != 1) return surg__k_invalid(k, "the window is not a vector");
     frame = f->window->dims[0];
   }
   if (surg__k_has(k, 3)) {
@@ -274,7 +274,7 @@ static double edge(const mel *m, int64_t i) {
 
 static surg__kstatus mel_parameters(surg_kctx *k, mel *m) {
   for (uint32_t i = 3; i < 5; ++i) {
-    if (k->in[i].count != 1) return surg__k_invalid(k, "a parameter is no single number");
+    if (k->in[i].count != 1) return surg__k_invalid(k, "a parameter is not a single number");
   }
   SURG__K_TRY(surg__int_input(k, 0, &m->bins));
   SURG__K_TRY(surg__int_input(k, 1, &m->length));

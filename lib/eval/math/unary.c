@@ -423,7 +423,7 @@ static surg__kstatus clip_integers(surg_kctx *k) {
 surg__kstatus surg__k_clip(surg_kctx *k) {
   const surg__array *x = &k->in[0];
   if (!k->wanted[0]) return SURG__K_OK;
-  if (!single(k, 1) || !single(k, 2)) return surg__k_invalid(k, "a bound is no single value");
+  if (!single(k, 1) || !single(k, 2)) return surg__k_invalid(k, "a bound is not a single value");
   SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
   SURG__K_TRY(surg__k_work(k, x->count));
   return surg__is_real(x->dtype) ? clip_reals(k) : clip_integers(k);

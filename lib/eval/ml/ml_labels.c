@@ -155,7 +155,7 @@ surg__kstatus surg__k_label_encoder(surg_kctx *k) {
   SURG__K_TRY(surg__ml_tensor(k, "default_tensor", &t.fallback));
   if (t.fallback.dtype == SURG_UNDEFINED) SURG__K_TRY(one_of(k, t.values.dtype, &t.fallback));
   if (t.fallback.dtype != t.values.dtype || t.fallback.count != 1) {
-    return surg__k_invalid(k, "the default is no single value of the right type");
+    return surg__k_invalid(k, "the default is not a single value of the right type");
   }
   return encode(k, &t);
 }

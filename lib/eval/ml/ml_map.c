@@ -74,7 +74,7 @@ static surg__kstatus cast_one(surg_kctx *k, const surg__array *from, uint64_t i,
     ((surg_str *)to->data)[at] = ((const surg_str *)from->data)[i];
     return SURG__K_OK;
   } else if (!parse(((const surg_str *)from->data)[i], &f)) {
-    return surg__k_invalid(k, "a string is no number");
+    return surg__k_invalid(k, "a string is not a number");
   }
   if (to->dtype == SURG_FLOAT) {
     ((float *)to->data)[at] = f;

@@ -383,7 +383,7 @@ static surg__kstatus link_positions(surg_kctx *k, forest *f, uint32_t n) {
   f->n_roots = (uint32_t)n_roots;
   for (uint32_t i = 0; i < f->n_roots; ++i) {
     if (!target_of(f, n, roots[i], false, &f->roots[i])) {
-      return surg__k_invalid(k, "a root is no node");
+      return surg__k_invalid(k, "a root is not a node");
     }
   }
   return SURG__K_OK;

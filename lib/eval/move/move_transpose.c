@@ -41,14 +41,14 @@ surg__kstatus surg__k_transpose(surg_kctx *k) {
   SURG__K_TRY(surg__need(k, 0));
   SURG__K_TRY(surg__ints_attr(k, "perm", &perm, &n, &given));
   const surg__array *a = &k->in[0];
-  if (n != 0 && n != a->rank) return surg__k_invalid(k, "perm is no permutation of the axes");
+  if (n != 0 && n != a->rank) return surg__k_invalid(k, "perm is not a permutation of the axes");
   uint32_t order[SURG_LIMIT_RANK];
   int64_t dims[SURG_LIMIT_RANK];
   bool seen[SURG_LIMIT_RANK] = {false};
   for (uint32_t i = 0; i < a->rank; i++) {
     int64_t p = n ? perm[i] : (int64_t)(a->rank - 1 - i);
     if (p < 0 || p >= (int64_t)a->rank || seen[p])
-      return surg__k_invalid(k, "perm is no permutation of the axes");
+      return surg__k_invalid(k, "perm is not a permutation of the axes");
     seen[p] = true;
     order[i] = (uint32_t)p;
     dims[i] = a->dims[p];

@@ -291,7 +291,7 @@ static surg__kstatus read_attributes(attention *a) {
   if (stage < RAW || stage >= STAGES) return surg__k_invalid(k, "an unknown qk_matmul_output_mode");
   a->stage = (int)stage;
   if (!any_precision(surg_node_int(n, "softmax_precision", SURG_FLOAT))) {
-    return surg__k_invalid(k, "softmax_precision is no float type");
+    return surg__k_invalid(k, "softmax_precision is not a float type");
   }
   return SURG__K_OK;
 }

@@ -110,7 +110,7 @@ static surg__kstatus read_attributes(flex *f) {
   f->scale = 1 / sqrt((double)f->size);
   if (surg_node_attr(k->node, "scale")) f->scale = surg_node_float(k->node, "scale", 1);
   if (precision < 0 || precision >= SURG_DTYPE_COUNT || !surg__is_real((int)precision)) {
-    return surg__k_invalid(k, "softmax_precision is no float type");
+    return surg__k_invalid(k, "softmax_precision is not a float type");
   }
   f->precision = (int)precision;
   return SURG__K_OK;

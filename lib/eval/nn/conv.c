@@ -29,7 +29,7 @@ static surg__kstatus shapes(surg_kctx *k, conv *c, const surg__array *w, bool tr
   }
   uint32_t n = x->rank - 2;
   if (group < 1 || x->dims[1] % group != 0 || w->dims[0] % group != 0) {
-    return surg__k_invalid(k, "the channels are no multiple of group");
+    return surg__k_invalid(k, "the channels are not a multiple of group");
   }
   c->batch = (uint64_t)x->dims[0];
   c->groups = (uint64_t)group;
@@ -237,7 +237,7 @@ static surg__kstatus channel_scales(surg_kctx *k, const conv *c, float **out) {
     float of_w = ((const float *)w->data)[w->count == 1 ? 0 : i];
     scale[i] = surg__scale_product(*(const float *)x->data, of_w, *(const float *)y->data);
     if (!(scale[i] > 0) || isinf(scale[i])) {
-      SURG__K_TRY(surg__k_disputed(k, "a scale is no positive number"));
+      SURG__K_TRY(surg__k_disputed(k, "a scale is not a positive number"));
     }
   }
   return SURG__K_OK;
@@ -250,7 +250,7 @@ surg__kstatus surg__k_qlinear_conv(surg_kctx *k) {
   float *scale = NULL;
   if (!k->wanted[0]) return SURG__K_OK;
   const surg__array *zero = &k->in[7];
-  if (zero->count != 1) return surg__k_invalid(k, "the zero point of the output is no single one");
+  if (zero->count != 1) return surg__k_invalid(k, "the zero point of the output is not a number");
   SURG__K_TRY(start(k, &c, &k->in[3], zero->dtype));
   SURG__K_TRY(check_bias(k, &c, 8));
   SURG__K_TRY(read_zeros(k, &c, 2, 5, &z));

@@ -66,7 +66,7 @@ static surg__kstatus run(const loss *l) {
     double weight = 1, v = 0;
     const log_sum total = log_total(l, i);
     put_logs(l, i, total);
-    if (!target_at(l, i, &class)) return surg__k_invalid(k, "a target is no class");
+    if (!target_at(l, i, &class)) return surg__k_invalid(k, "a target is not a class");
     if (class >= 0) {
       if (surg__k_has(k, 2)) weight = surg__real_at(&k->in[2], (uint64_t) class);
       v = surg__real_at(&k->in[0], place(l, i, (uint64_t) class)) - total.most - total.rest;

@@ -62,7 +62,7 @@ surg__kstatus surg__k_group_norm(surg_kctx *k) {
   int64_t channels = x->dims[1];
   int64_t groups = instance ? channels : surg_node_int(k->node, "num_groups", 0);
   if (!instance && (groups < 1 || channels % groups != 0)) {
-    return surg__k_invalid(k, "the channels are no multiple of num_groups");
+    return surg__k_invalid(k, "the channels are not a multiple of num_groups");
   }
   bool by_group = !instance && k->since < 21;
   if (!per_channel(k, 1, by_group ? groups : channels) ||

@@ -60,7 +60,7 @@ static surg__kstatus find_scaling(surg_kctx *k, scaling *s) {
   uint32_t axis;
   int64_t wish = k->since >= 13 ? surg_node_int(k->node, "axis", 1) : -1;
   if (k->since < 13 || !surg__k_axis(wish, s->x->rank, &axis)) {
-    return surg__k_invalid(k, "the scale is no single value and there is no such axis");
+    return surg__k_invalid(k, "the scale is not a single value and there is no such axis");
   }
   s->length = (uint64_t)s->x->dims[axis];
   for (uint32_t d = axis + 1; d < s->x->rank; ++d) s->inner *= (uint64_t)s->x->dims[d];
@@ -176,7 +176,7 @@ static surg__kstatus target_type(surg_kctx *k, const scaling *s, int *out) {
   int64_t wish = k->since >= 21 ? surg_node_int(k->node, "output_dtype", 0) : 0;
   *out = s->zero ? s->zero->dtype : wish != 0 ? (int)wish : SURG_UINT8;
   if (wish < 0 || wish >= SURG_DTYPE_COUNT || (s->zero && wish != 0 && wish != *out)) {
-    return surg__k_invalid(k, "output_dtype is no type or not the one of the zero point");
+    return surg__k_invalid(k, "output_dtype is not a type or not the one of the zero point");
   }
   bool small = surg__dtype_bits(*out) <= 16 && surg__is_int(*out);
   bool real = *out == SURG_FLOAT4E2M1 || (surg__dtype_is_float(*out) && !surg__is_real(*out));

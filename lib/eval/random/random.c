@@ -45,7 +45,7 @@ surg__kstatus surg__random_init(surg_kctx *k, surg__random *r) {
     return SURG__K_OK;
   }
   float seed = surg_node_float(k->node, "seed", 0);
-  if (!(fabsf(seed) < 0x1p62f)) return surg__k_cannot(k, "a seed that is no number");
+  if (!(fabsf(seed) < 0x1p62f)) return surg__k_cannot(k, "a seed that is not a number");
   seed_with(r, (uint32_t)(int64_t)seed);
   return SURG__K_OK;
 }
@@ -207,7 +207,8 @@ surg__kstatus surg__k_multinomial(surg_kctx *k) {
   SURG__K_TRY(surg__random_init(k, &r));
   if (x->rank != 2 || size < 0) return surg__k_invalid(k, "no rows of probabilities");
   int dtype = result_type(k, SURG_INT32);
-  if (dtype != SURG_INT32 && dtype != SURG_INT64) return surg__k_invalid(k, "dtype is no index");
+  if (dtype != SURG_INT32 && dtype != SURG_INT64)
+    return surg__k_invalid(k, "dtype: expected int32 or int64");
   SURG__K_TRY(make_output(k, dtype, (const int64_t[]){x->dims[0], size}, 2));
   SURG__K_TRY(surg__k_work(k, x->count));
   if (o->count == 0) return SURG__K_OK;

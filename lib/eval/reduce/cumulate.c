@@ -42,7 +42,7 @@ surg__kstatus surg__k_cumulate(surg_kctx *k) {
   const int64_t *list = surg__k_ints(k, 1, &n);
   if (!list) return SURG__K_NOMEM;
   if (n != 1 || !surg__k_axis(list[0], x->rank, &axis)) {
-    return surg__k_invalid(k, "axis is no single axis of the input");
+    return surg__k_invalid(k, "axis is not a single axis of the input");
   }
   SURG__K_TRY(surg__k_out(k, 0, x->dtype, x->dims, x->rank));
   SURG__K_TRY(surg__k_work(k, x->count));

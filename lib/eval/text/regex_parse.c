@@ -31,7 +31,7 @@ typedef struct parser {
 static surg__kstatus parse_choice(parser *x, part **out);
 
 static surg__kstatus invalid(parser *x) {
-  return surg__k_invalid(x->k, "the pattern is no regular expression");
+  return surg__k_invalid(x->k, "the pattern is not a regular expression");
 }
 
 static surg__kstatus new_part(parser *x, int kind, part **out) {

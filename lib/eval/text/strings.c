@@ -199,7 +199,7 @@ surg__kstatus surg__k_string_normalizer(surg_kctx *k) {
   bool sensitive = surg_node_int(k->node, "is_case_sensitive", 0) != 0;
   if (which == 3) return surg__k_invalid(k, "there is no such change of case");
   if (x->rank < 1 || x->rank > 2 || (x->rank == 2 && x->dims[0] != 1)) {
-    return surg__k_invalid(k, "the input is no list of strings");
+    return surg__k_invalid(k, "the input is not a list of strings");
   }
   SURG__K_TRY(surg__k_work(k, x->count));
   SURG__K_TRY(stop_words(k, sensitive, &stop, &n_stop));

@@ -37,7 +37,8 @@ static surg__kstatus find(tape *t, const surg_value *v, item **out) {
 
 static surg__kstatus add_item(tape *t, const surg_value *v, const surg__array *a, bool own) {
   item it = {.value = v, .array = *a, .own = own};
-  if (!surg__is_real(a->dtype)) return surg__k_cannot(t->k, "a derivative of what is no float");
+  if (!surg__is_real(a->dtype))
+    return surg__k_cannot(t->k, "a derivative of a value that is not float");
   it.slope = surg__k_scratch(t->k, (size_t)a->count, sizeof *it.slope);
   if (!it.slope) return SURG__K_NOMEM;
   SURG__K_TRY(surg__k_work(t->k, a->count));

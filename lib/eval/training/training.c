@@ -36,7 +36,7 @@ static void momentum(const step *p, double *x, double g, double *s) {
 
 static surg__kstatus read_step(surg_kctx *k, step *p) {
   if (k->in[0].count != 1 || k->in[1].count != 1) {
-    return surg__k_invalid(k, "rate or count of steps is no single number");
+    return surg__k_invalid(k, "rate or count of steps is not a single number");
   }
   p->rate = surg__load_f64(k->in[0].dtype, k->in[0].data, 0);
   double t = (double)*(const int64_t *)k->in[1].data;

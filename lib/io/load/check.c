@@ -101,7 +101,8 @@ static bool check_attrs(surg__loader *L, const surg_node *n, const surg_schema *
   for (uint32_t i = 0; i < s->n_attrs; i++)
     if (s->attrs[i].required && !lost_attr(n) && !find_attr(n, s->attrs[i].name) &&
         n->op != SURG_OP_Constant && /* it needs one of several: check_constant */
-        !surg__load_bad(L, n->src.field_off, "E107", "has no attribute \"%s\"", s->attrs[i].name))
+        !surg__load_bad(L, n->src.field_off, "E107", "lacks the required attribute \"%s\"",
+                        s->attrs[i].name))
       return false;
   return true;
 }
@@ -204,10 +205,12 @@ static bool check_body(surg__loader *L, const surg_node *n, const char *name, si
   if (!g) return true; /* missing or of another kind (reported above), or supplied by a call */
   uint64_t off = g->parent_attr->src.field_off;
   if (g->n_in != n_in && !drop_default_inputs((surg_graph *)(uintptr_t)g, n_in) &&
-      !surg__load_bad(L, off, "E125", "has %zu inputs instead of %zu", g->n_in, n_in))
+      !surg__load_bad(L, off, "E125", "has %zu input%s instead of %zu", g->n_in,
+                      g->n_in == 1 ? "" : "s", n_in))
     return false;
   return g->n_out == n_out ||
-         surg__load_bad(L, off, "E125", "has %zu outputs instead of %zu", g->n_out, n_out);
+         surg__load_bad(L, off, "E125", "has %zu output%s instead of %zu", g->n_out,
+                        g->n_out == 1 ? "" : "s", n_out);
 }
 
 /* Checks that all inputs from `first` on, which become inputs of a body, are there. */
@@ -265,7 +268,7 @@ static bool check_call(surg__loader *L, const surg_node *n) {
   size_t required = f->attrs.count - f->defaults.count;
   for (size_t i = 0; i < required && L->policy == SURG_LOAD_CHECK; i++)
     if (!find_attr(n, f->attrs.items[i]))
-      surg__load_warn(L, n->src.field_off, "W208", "gives no attribute %s to the function",
+      surg__load_warn(L, n->src.field_off, "W208", "does not set attribute %s of the function",
                       surg__q(L->ctx, f->attrs.items[i]));
   return true;
 }
@@ -438,9 +441,10 @@ static bool check_order(surg__loader *L, surg_graph *g) {
     if (!found_cycle(L, g)) return false;
     if (g->cyclic) return true;
     surg__load_repaired(L, first->src.field_off,
-                        "nodes were sorted: it read a value made after it");
+                        "nodes were sorted: it read a value that a later node computes");
     const bool go_on =
-        surg__load_unclean(L, first->src.field_off, "E101", "reads a value that is made after it");
+        surg__load_unclean(L, first->src.field_off, "E101",
+                           "reads a value that a later node computes");
     surg__load_about(L, &(surg__defect){.graph = g});
     return go_on;
   }
@@ -453,8 +457,9 @@ static bool check_order(surg__loader *L, surg_graph *g) {
   if (s != SURG_OK) return surg__load_found(L, s);
   if (L->all)
     return surg__load_unclean(L, first->src.field_off, "E101",
-                              "reads a value that is made after it");
-  surg__load_repaired(L, first->src.field_off, "nodes were sorted: it read a value made after it");
+                              "reads a value that a later node computes");
+  surg__load_repaired(L, first->src.field_off,
+                      "nodes were sorted: it read a value that a later node computes");
   return true;
 }
 

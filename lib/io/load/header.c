@@ -45,7 +45,7 @@ static bool check_imports(surg__loader *L) {
   if (m->ir_version < 3)
     return !list->count ||
            surg__load_unclean(L, list->items[0].src.field_off, "E140",
-                              "IR version %lld knows no opset imports", (long long)m->ir_version);
+                              "IR version %lld has no opset imports", (long long)m->ir_version);
   /* If there are nodes, each is reported for its missing domain instead. */
   return list->count || m->graph->first ||
          surg__load_unclean(L, m->graph->src.field_off, "E121", "the model imports no opset");
@@ -102,8 +102,8 @@ bool surg__load_check_opset(surg__loader *L, const surg_node *n) {
   const surg_schema *other = surg_schema_find(n->domain, n->op_type, model);
   if (other == n->schema) return true;
   return surg__load_unclean(L, n->src.field_off, "E133",
-                            "%s of opset %lld is another than that of opset %lld, which the model "
-                            "imports",
+                            "%s has another version in opset %lld than in opset %lld, which the "
+                            "model imports",
                             n->schema->name, (long long)here, (long long)model);
 }
 

@@ -221,7 +221,7 @@ static bool read_header(surg__loader *L, surg__field *graph) {
   if (!ok || L->status != SURG_OK || !check_version(L)) return false;
   if (found) return true;
   return surg__load_stop(
-      L, surg__error(L->ctx, SURG_EINVALID, L->src->name, "is no ONNX model: it has no graph"));
+      L, surg__error(L->ctx, SURG_EINVALID, L->src->name, "not an ONNX model: it has no graph"));
 }
 
 bool surg__load_model(surg__loader *L) {

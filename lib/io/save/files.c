@@ -42,7 +42,8 @@ static bool plain_name(const char *name) {
 
 static surg_status check_name(const batch *b, const job *j, const char *name) {
   if (plain_name(name) && strcmp(name, j->base) != 0) return SURG_OK;
-  return surg__error(b->ctx, SURG_EUSAGE, j->path, "%s is no name for a data file beside the model",
+  return surg__error(b->ctx, SURG_EUSAGE, j->path,
+                     "%s is not a name of a data file beside the model",
                      surg__q(b->ctx, name));
 }
 
@@ -52,7 +53,7 @@ static surg_status open_job(batch *b, job *j, surg_model *m, const char *path) {
   surg__saver_init(&j->s, m, path);
   j->s.layout = &b->layout;
   if (surg__os_split(path, &j->dir, &j->base) != 0) return surg__oom(b->ctx, path);
-  if (!*j->base) return surg__error(b->ctx, SURG_EUSAGE, path, "is no name of a file");
+  if (!*j->base) return surg__error(b->ctx, SURG_EUSAGE, path, "is not a name of a file");
   surg__stat st, first;
   if (j == b->jobs || b->o->embed) return SURG_OK;
   const int e = surg__os_stat(j->dir, &st), e0 = surg__os_stat(b->jobs->dir, &first);

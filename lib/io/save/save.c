@@ -114,7 +114,7 @@ static surg_status check_path(surg_model *m, const char *path) {
   const int e = surg__os_stat(path, &st);
   if (e == ENOENT) return SURG_OK;
   if (e) return surg__error(m->ctx, SURG_EIO, path, "cannot write: %s", strerror(e));
-  return st.regular ? SURG_OK : surg__error(m->ctx, SURG_EIO, path, "is no regular file");
+  return st.regular ? SURG_OK : surg__error(m->ctx, SURG_EIO, path, "is not a regular file");
 }
 
 static surg_status save_path(surg_model *model, const char *path,
@@ -131,7 +131,9 @@ static surg_status save_path(surg_model *model, const char *path,
   if (e != 0 && e != ENOENT)
     return surg__error(model->ctx, SURG_EIO, path, "cannot write: %s", strerror(e));
   if (e == 0) {
-    if (st.directory) return surg__error(model->ctx, SURG_EIO, path, "is a folder");
+    if (st.directory)
+      return surg__error(model->ctx, SURG_EIO, path,
+                         "is a folder (--out-dir writes into a folder)");
     if (st.block)
       return surg__error(model->ctx, SURG_EIO, path, "is a disk: nothing is written to it");
     if (!st.regular) return save_to_stream(model, path, &o);
@@ -158,7 +160,7 @@ surg_status surg_model_save_data(surg_model *const *models, const char *const *p
   }
   surg_context *ctx = models[0]->ctx;
   if (o.align & (o.align - 1))
-    return surg__error(ctx, SURG_EUSAGE, paths[0], "the alignment is no power of 2");
+    return surg__error(ctx, SURG_EUSAGE, paths[0], "the alignment is not a power of 2");
   if (n > 1 && !o.file && !o.embed)
     return surg__error(ctx, SURG_EUSAGE, paths[0], "several models need the name of a data file");
   surg_status s = surg__save_files(models, paths, n, &o, true, false, report);

@@ -177,7 +177,7 @@ static bool attr_rest(surg__tparse *t, size_t start) {
     if (!surg__lex_ident(t, &s)) return false;
     kind = surg__text_attr_kind_of(s.p, s.n);
     if (!kind)
-      return surg__lex_error(t, s.p, "%s is no type of attributes", surg__qn(t->ctx, s.p, s.n));
+      return surg__lex_error(t, s.p, "%s is not a type of attributes", surg__qn(t->ctx, s.p, s.n));
   }
   if (kind || surg__lex_peek(t) != '@') {
     if (!surg__lex_expect(t, '=') || (surg__lex_peek(t), !value(t, &kind))) return false;

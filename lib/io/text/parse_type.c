@@ -58,7 +58,7 @@ static bool element(surg__tparse *t, int *dtype) {
   if (!surg__lex_ident(t, &s)) return false;
   *dtype = surg__dtype_from_name(s.p, s.n);
   if (*dtype) return true;
-  return surg__lex_error(t, s.p, "%s is no element type", surg__qn(t->ctx, s.p, s.n));
+  return surg__lex_error(t, s.p, "%s is not an element type", surg__qn(t->ctx, s.p, s.n));
 }
 
 static bool inner_type(surg__tparse *t, uint32_t number) {
@@ -136,7 +136,7 @@ bool surg__parse_type(surg__tparse *t) {
   } else if (number) {
     if (!member(t, number)) return false;
   } else if (!word && !surg__text_word(s.p, s.n, "type_proto")) {
-    return surg__lex_error(t, s.p, "%s is no type", surg__qn(t->ctx, s.p, s.n));
+    return surg__lex_error(t, s.p, "%s is not a type", surg__qn(t->ctx, s.p, s.n));
   }
   if (surg__lex_peek(t) == '@') dtype = 0; /* a type before '@' is not the type of a tensor */
   if (!word && !surg__parse_suffix(t, &onnx__type_proto__descriptor, start)) return false;

@@ -72,7 +72,7 @@ static bool enum_value(surg__tparse *t, const surg__fdesc *fd, int64_t *v) {
     *v = e->values[i].value;
     return true;
   }
-  return surg__lex_error(t, s.p, "%s is no %s", surg__qn(t->ctx, s.p, s.n), e->short_name);
+  return surg__lex_error(t, s.p, "%s is not a valid %s", surg__qn(t->ctx, s.p, s.n), e->short_name);
 }
 
 /* Emits a number without a tag. */

@@ -29,7 +29,7 @@ bool surg__match_failed(surg__match *m, const char *fmt, ...) {
 /* Records that the guard is not known to be true, and if `explain` is set, which part of it. */
 static void guard_failed(surg__match *m, const surg__rexpr *e) {
   assert(e); /* only a guard can fail */
-  m->why = "the guard is not known to be true";
+  m->why = "the guard is not proven";
   m->why_stmt = -1;
   if (!m->explain) return;
   while (e->op == SURG__E_AND) e = e->args[surg__rtrue(m, e->args[0]) ? 1 : 0];
@@ -42,7 +42,7 @@ static void guard_failed(surg__match *m, const surg__rexpr *e) {
     if (!blank || (n && text[n - 1] != ' ')) text[n++] = blank ? ' ' : c;
   }
   text[n] = 0;
-  surg__match_failed(m, "the guard is not known to be true: %s", text);
+  surg__match_failed(m, "the guard is not proven: %s", text);
 }
 
 static bool fail(surg__match *m, uint16_t stmt, const char *why) {
@@ -132,7 +132,7 @@ static bool bind_value(surg__match *m, uint16_t k, uint16_t var, surg_value *v, 
   m->values[var] = v;
   const surg__rexpr *early = m->rule->vars[var].early;
   if (!v || !early || surg__rtrue(m, early)) return true;
-  fail(m, k, "the guard is not known to be true");
+  fail(m, k, "the guard is not proven");
   guard_failed(m, early);
   m->why_stmt = k;
   return false;
@@ -203,11 +203,11 @@ static bool match_input(finder *f, uint16_t k, const surg_node *n, const surg__r
   const surg__rvar *var = &m->rule->vars[a->var];
   if (!v && !a->optional) return fail(m, k, "an input is absent");
   if (var->match_node < 0 || !v)
-    return bind_value(m, k, a->var, v, "an input is another value");
+    return bind_value(m, k, a->var, v, "an input is a different value");
   size_t index;
   surg_node *producer = surg_value_producer(v, &index);
   if (!producer || surg_node_graph(producer) != m->g || index != (size_t)var->match_out)
-    return fail(m, k, "an input is made by another operator");
+    return fail(m, k, "an input is computed by another operator");
   return match_node(f, (uint16_t)var->match_node, producer);
 }
 
@@ -227,7 +227,7 @@ static bool match_outputs(surg__match *m, uint16_t k, const surg_node *n) {
       continue;
     }
     if (!v && !a->optional) return fail(m, k, "an output is absent");
-    if (!bind_value(m, k, a->var, v, "an output is another value")) return false;
+    if (!bind_value(m, k, a->var, v, "an output is a different value")) return false;
   }
   return true;
 }
@@ -264,8 +264,8 @@ static bool match_node(finder *f, uint16_t k, surg_node *n) {
   surg__match *m = f->m;
   const surg__rblock *b = &m->rule->match;
   assert(k < b->n && b->stmts[k].kind == SURG__S_NODE && surg_node_graph(n) == m->g);
-  if (m->nodes[k]) return m->nodes[k] == n || fail(m, k, "it is another node");
-  if (!same_op(&b->stmts[k], n)) return fail(m, k, "the operator is another one");
+  if (m->nodes[k]) return m->nodes[k] == n || fail(m, k, "the node differs");
+  if (!same_op(&b->stmts[k], n)) return fail(m, k, "the operator differs");
   for (uint16_t i = 0; i < b->n; i++)
     if (m->nodes[i] == n) return fail(m, k, "the node is bound to another node of the pattern");
   if (m->pass && surg_pass_keeps_node(m->pass, n)) return fail(m, k, "the node is protected");

@@ -97,8 +97,8 @@ static bool pattern_node(checker *c, surg__rstmt *s) {
   if (accepts) return true;
   if (!any) {
     const char *near = surg__nearest(s->op_type, c->ctx, SURG_OP_COUNT - 1, op_at);
-    return FAIL(c, s->line, "no operator %s in these opsets%s%s", title(s),
-                near ? "; nearest is " : "", near ? near : "");
+    return FAIL(c, s->line, "no operator %s in these opsets%s%s%s", title(s),
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
   }
   return FAIL(c, s->line,
               "no version of %s in these opsets has these inputs, outputs and attributes",
@@ -111,7 +111,7 @@ static bool bind_outputs(checker *c, uint16_t k) {
     if (s->out[i].kind != SURG__A_VALUE) continue;
     assert(s->out[i].var < c->r->n_vars);
     surg__rvar *v = &c->r->vars[s->out[i].var];
-    if (v->match_node >= 0) return FAIL(c, s->line, "%s is made twice", v->name);
+    if (v->match_node >= 0) return FAIL(c, s->line, "%s is defined twice", v->name);
     v->match_node = (int16_t)k;
     v->match_out = (int16_t)i;
   }
@@ -245,7 +245,7 @@ static bool emitted_writes(checker *c, const surg__rblock *b, uint16_t k) {
   for (uint16_t i = 0; i < s->n_out; i++) {
     if (s->out[i].kind != SURG__A_VALUE) continue;
     surg__rvar *v = &c->r->vars[s->out[i].var];
-    if (v->emit_node >= 0) return FAIL(c, s->line, "%s is made twice", v->name);
+    if (v->emit_node >= 0) return FAIL(c, s->line, "%s is defined twice", v->name);
     if (s->out[i].var < b->bound && v->match_node < 0)
       return FAIL(c, s->line, "%s is an input of the pattern and cannot be produced", v->name);
     v->emit_node = (int16_t)k;
@@ -281,7 +281,7 @@ static bool emission(checker *c, surg__rblock *b) {
   for (uint16_t i = 0; i < c->r->n_vars; i++)
     any |= c->r->vars[i].match_node >= 0 && c->r->vars[i].emit_node >= 0;
   for (uint16_t k = 0; k < b->n; k++) any |= b->stmts[k].more_out;
-  if (!any) return FAIL(c, b->line, "the emission makes no output of the pattern");
+  if (!any) return FAIL(c, b->line, "the emission defines no output of the pattern");
   return guard_reads(c, b, b->guard);
 }
 

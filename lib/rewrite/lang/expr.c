@@ -166,9 +166,9 @@ static surg__rexpr *call(surg__rparse *p, surg_str name) {
     const surg__rule_fn *all = surg__rfn_list(&count);
     snprintf(text, sizeof text, "%.*s", (int)(name.n < 60 ? name.n : 60), name.p);
     const char *near = all ? surg__nearest(text, all, count, fn_name) : NULL;
-    surg__lex_error(p->t, name.p, "no function is called %s%s%s",
-                    surg__qn(p->t->ctx, name.p, name.n), near ? "; nearest is " : "",
-                    near ? near : "");
+    surg__lex_error(p->t, name.p, "no function is named %s%s%s%s",
+                    surg__qn(p->t->ctx, name.p, name.n), near ? "; did you mean " : "",
+                    near ? near : "", near ? "?" : "");
     return NULL;
   }
   surg__rexpr *e = make(p, SURG__E_CALL, NULL, NULL);

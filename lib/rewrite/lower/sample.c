@@ -393,7 +393,7 @@ static bool read_deform(deform *d) {
   if (surg__b_get(b, "mask") && !surg__built_get(b, "mask", &d->mask)) return false;
   if (open_operand(d))
     return surg__b_lacks(b, open_operand(d),
-                         "expected fixed sizes, found open ones (onnxsurg freeze fixes them)");
+                         "expected fixed sizes, found dynamic ones (onnxsurg freeze fixes them)");
   d->s.n = d->x.rank - 2;
   d->groups = surg_node_int(n, "group", 1);
   d->offset_groups = surg_node_int(n, "offset_group", 1);

@@ -26,7 +26,7 @@ bool surg__built_get(const surg__builder *b, const char *name, surg__built *out)
   const surg_type *t = surg_value_type(v);
   return surg__b_lacks(b, name, !t || !surg_type_has_rank(t)
                                     ? "its rank is unknown"
-                                    : "it is no tensor of a known type and of rank 8 or less");
+                                    : "it is not a tensor of a known type and of rank 8 or less");
 }
 
 bool surg__built_static(const surg__built *x) {

@@ -35,7 +35,7 @@ static const interpret_row gradients[] = {
     {"too few points", GRADIENT "y = Mul(x, w) " OF("x", "y"),
      "!invalid model: xs or zs names a value that is not there, or has no input"},
     {"no floats", GRADIENT "i = Cast<to=7>(x) y = Cast<to=1>(i) " OF("x, w", "y"),
-     "!unsupported: a derivative of what is no float"},
+     "!unsupported: a derivative of a value that is not float"},
 };
 
 START_TEST(test_gradients) {

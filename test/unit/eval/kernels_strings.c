@@ -65,7 +65,7 @@ static const interpret_row rows[] = {
     {"normalize: a batch",
      "g () => (string[N,M] y) {"
      "a = Constant<value=string[2,1] {\"a\", \"a\"}>() y = StringNormalizer(a) }",
-     "!invalid model: the input is no list of strings"},
+     "!invalid model: the input is not a list of strings"},
     {"regex",
      "g () => (bool[N] y) { a = Constant<value_strings=[\"ab\", \"abc\", \"\"]>()"
      "y = RegexFullMatch<pattern=\"[a-b]*\">(a) }",
@@ -73,7 +73,7 @@ static const interpret_row rows[] = {
     {"regex: none",
      "g () => (bool[N] y) { a = Constant<value_strings=[\"ab\"]>()"
      "y = RegexFullMatch<pattern=\"(\">(a) }",
-     "!invalid model: the pattern is no regular expression"},
+     "!invalid model: the pattern is not a regular expression"},
     {"strings move",
      "g () => (string[N] x, string[N] y, bool[N] z, string[N] u) {"
      "a = Constant<value_strings=[\"b\", \"\", \"b\"]>() i = Constant<value_ints=[2, 1]>()"

@@ -191,13 +191,14 @@ END_TEST
 
 START_TEST(control_flow_has_its_bodies) {
   load_ok(if_model(branch("Neg", "x", "o"), branch("Abs", "x", "p"), none, none));
-  refused(if_model(branch("Neg", "x", "o"), none, none, none), "no attribute \"else_branch\"");
+  refused(if_model(branch("Neg", "x", "o"), none, none, none),
+          "required attribute \"else_branch\"");
   wire twice = branch("Neg", "x", "o");
   wire_message(&twice, 12, mb_value("o", SURG_FLOAT, 2));
   refused(if_model(twice, branch("Abs", "x", "p"), none, none), "2 outputs instead of 1");
   wire taking = branch("Neg", "x", "o");
   wire_message(&taking, 11, mb_value("i", SURG_FLOAT, 2));
-  refused(if_model(taking, branch("Abs", "x", "p"), none, none), "1 inputs instead of 0");
+  refused(if_model(taking, branch("Abs", "x", "p"), none, none), "1 input instead of 0");
   wire loop = mb_node("Loop", "- c x", "y");
   mb_attr_graph(&loop, "body", branch("Identity", "c", "o"));
   refused(with_condition(graph_of(loop, none, none)), "0 inputs instead of 3");
@@ -208,7 +209,7 @@ START_TEST(operators_are_checked) {
   refused(one(mb_node("Relu", "x x", "y")), "2 inputs; Relu expects at most 1");
   refused(one(mb_node("Add", "x", "y")), "1 inputs; Add expects at least 2");
   refused(one(mb_node("Add", "x -", "y")), "input 1 \"B\" of Add is absent");
-  refused(one(mb_node("Cast", "x", "y")), "no attribute \"to\"");
+  refused(one(mb_node("Cast", "x", "y")), "required attribute \"to\"");
   refused(one(mb_node("", "x", "y")), "no op_type");
   refused(one(mb_node("Constant", "", "y")), "0 values instead of one");
   wire n = mb_node("Transpose", "x", "y");
@@ -370,12 +371,12 @@ START_TEST(check_lists_everything) {
   said("\"nope\": not defined");
   said("\"gone\": not defined");
   said("\"t\" is already");
-  said("no attribute \"to\"");
+  said("required attribute \"to\"");
   said("raw_data has 4 bytes");
   ck_assert_uint_eq(errors, 5);
   ck_assert_ptr_null(
       load_as(two(mb_node("Relu", "t", "y"), mb_node("Abs", "x", "t")), SURG_EINVALID));
-  said("made after it");
+  said("a later node computes");
   ck_assert_ptr_null(load_as(with_weight(0, 0), SURG_OK));
   ck_assert_str_eq(lines, "");
 }

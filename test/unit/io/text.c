@@ -292,11 +292,11 @@ START_TEST(errors) {
   error_of("<graph: 1>", "t:1:2: error: \"graph\" is not allowed here");
   error_of("g ()\n  = () {}", "t:2:3: error: expected '=>', found \"=\"");
   error_of("g (flat[2] x) => () {}", "t:1:8: error: expected ')', found \"[\"");
-  error_of("g (seq(flat) x) => () {}", "t:1:8: error: \"flat\" is no type");
+  error_of("g (seq(flat) x) => () {}", "t:1:8: error: \"flat\" is not a type");
   error_of("g () => () { = A <x = [1, \"a\"]> () }",
            "t:1:27: error: the value is not of type int");
   error_of("g () => () { = A <x: quux = 1> () }",
-           "t:1:22: error: \"quux\" is no type of attributes");
+           "t:1:22: error: \"quux\" is not a type of attributes");
   error_of("g () => () { = A <x = []> () }",
            "t:1:25: error: an empty list needs a type: name: ints = []");
   error_of("g () => () { = A <s = \"abc> () }", "t:1:23: error: the string does not end");

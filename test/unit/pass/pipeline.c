@@ -96,7 +96,7 @@ START_TEST(text_errors) {
        "--pass: error: column 6: option n expects one value, not a list; quote a "
        "value that contains '+'"},
       {"look{flag=yes}",
-       "--pass: error: column 6: option flag: \"yes\" is no yes or no: true, false, "
+       "--pass: error: column 6: option flag: \"yes\" is not a boolean: expected true, false, "
        "on or off"},
       {"look{n=1", "--pass: error: column 9: '{' is not closed"},
       {"look{n=1;",

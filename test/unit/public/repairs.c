@@ -101,7 +101,7 @@ START_TEST(sizes_are_given) {
   options.sizes = &wrong;
   ck_assert_int_eq(surg_repair_find(m, target, &options, &found), SURG_EUSAGE);
   ck_assert_ptr_null(found);
-  ck_assert_str_eq(surg_context_error(ctx), "m: error: no input has an open size \"M\" (--dim)");
+  ck_assert_str_eq(surg_context_error(ctx), "m: error: no input has a dynamic dimension \"M\" (--dim)");
   ck_assert_uint_eq(lines, 1);
   surg_model_free(m);
 }

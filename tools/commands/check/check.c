@@ -266,7 +266,7 @@ int cmd_check(int argc, char **argv) {
     return cli_usage("--targets expects all or names of engines: `check --targets all IN`");
   if (optind == argc) return cli_usage("check expects a model: `onnxsurg check IN`");
   if (c.common.json && c.out.form == FORM_SARIF)
-    return cli_usage("--json and --sarif are two forms: choose one");
+    return cli_usage("--json and --sarif exclude each other");
   if (c.common.json) c.out.form = FORM_JSON;
   c.out.quiet = c.common.quiet;
   const bool many = fleet_is_many(&c.common, argv + optind, argc - optind);

@@ -82,7 +82,7 @@ static int read_lines(reading *r, FILE *f, const char *path) {
     if (json_is_object(j)) {
       read_event(r, j);
     } else {
-      cli_error(path, "line %zu is no line of a log; make one with `onnxsurg --log FILE`", line);
+      cli_error(path, "line %zu is not a line of a log; make one with `onnxsurg --log FILE`", line);
       code = EXIT_MODEL;
     }
     json_decref(j);

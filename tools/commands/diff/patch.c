@@ -9,7 +9,7 @@ static const char help[] =
     "usage: onnxsurg patch A PATCH OUT\n"
     "Writes the model B that `onnxsurg diff --patch PATCH A B` compared with A, byte\n"
     "for byte, with its data files. PATCH may also be the JSON of\n"
-    "`onnxsurg diff --json --patch - A B`. Refuses any other model than A. Data files\n"
+    "`onnxsurg diff --json --patch - A B`. Rejects any model other than A. Data files\n"
     "are not overwritten.\n";
 
 int cmd_patch(int argc, char **argv) {

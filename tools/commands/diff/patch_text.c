@@ -100,7 +100,7 @@ static int unpack(const char *json, place *p) {
   const char *text = json_string_value(json_object_get(j, "patch"));
   int code = EXIT_MODEL;
   if (!j) {
-    cli_error(json, "is no JSON: line %d: %s", why.line, why.text);
+    cli_error(json, "is not JSON: line %d: %s", why.line, why.text);
   } else if (!text) {
     cli_error(json, "contains no patch; make one with `onnxsurg diff --json --patch - A B`");
   } else if ((code = open_place(p)) == EXIT_DONE) {

@@ -236,7 +236,7 @@ static void put_memory(cli_text *b, const info_facts *f) {
 }
 
 static void put_floors(cli_text *b, const info_facts *f) {
-  const char *title = "fits from";
+  const char *title = "needs";
   surg_info_floor_of x = {.size = sizeof x};
   for (size_t i = 0; surg_info_floor(f->info, i, &x) == SURG_OK; i++) {
     const surg_schema *schema;
@@ -303,8 +303,9 @@ static void put_files(cli_text *b, const info_facts *f) {
   }
   if (f->sum.files > i) cli_text_printf(b, "%-12sand %zu more\n", "", f->sum.files - i);
   if (!f->sum.absent_tensors) return;
-  cli_text_printf(b, "%-12s%llu weights, %s: their elements are not there\n", "not seen",
-                  (unsigned long long)f->sum.absent_tensors, cli_bytes(f->sum.absent_bytes));
+  const unsigned long long n = f->sum.absent_tensors;
+  cli_text_printf(b, "%-12s%llu weight%s, %s: data files are missing or too short\n", "missing", n,
+                  n == 1 ? "" : "s", cli_bytes(f->sum.absent_bytes));
 }
 
 /* Appends the type of the first output of a node. */

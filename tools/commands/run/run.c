@@ -9,8 +9,8 @@
 
 static const char help[] =
     "usage: onnxsurg run MODEL [options]\n"
-    "Runs a model with the built-in evaluator and prints its outputs. Of a manifest\n"
-    "of `split` the parts are run one after another.\n"
+    "Runs a model with the built-in evaluator and prints its outputs. MODEL may be a\n"
+    "manifest of `split`: its parts run one after another.\n"
     "\n" CLI_INPUT_HELP CLI_FILL_HELP
     "  --expect DIR        compare with output_0.pb ...; exit code 1 if one differs\n"
     "  --rtol X, --atol X  tolerances of floats (1e-3, 1e-7)\n"
@@ -33,7 +33,7 @@ static int compute(run_job *j) {
   const bool hint = surg_inputs_made(j->inputs) && s == SURG_EINVALID;
   if (surg_context_error(j->ctx)) return cli_exit_code(s);
   return cli_run_failed(j->m, j->session, s,
-                        hint ? "; inputs were made up: see --input and --dim" : NULL);
+                        hint ? "; inputs were generated: see --input and --dim" : NULL);
 }
 
 static surg_status load(run_job *j, const char *path) {

@@ -234,7 +234,7 @@ static int read_pipeline(surgery *j, const char *path) {
   fclose(f);
   if (!j->pipeline_text) return cli_no_memory();
   if (bad || n > PIPELINE_FILE_MAX || memchr(j->pipeline_text, 0, n)) {
-    cli_error(path, "%s", bad ? strerror(bad) : "is no pipeline text");
+    cli_error(path, "%s", bad ? strerror(bad) : "is not the text of a pipeline");
     return EXIT_IO;
   }
   char *t = j->pipeline_text;
@@ -360,8 +360,12 @@ static int take_form(surgery *j) {
 }
 
 bool surgery_options(surgery *j, int *argc, char **argv, int *code) {
-  const cli_command command = {
-      j->form ? j->form->options : surgery_table, "io:", NULL, take, j, &j->common};
+  const cli_command command = {.options = j->form ? j->form->options : surgery_table,
+                               .letters = "io:",
+                               .take = take,
+                               .user = j,
+                               .common = &j->common,
+                               .name = j->form ? j->form->name : NULL};
   *code = j->form ? pass_form_pairs(j->form, argc, argv) : EXIT_DONE;
   if (*code != EXIT_DONE || !cli_options(*argc, argv, &command, code)) return false;
   if (j->form) *code = take_form(j);

@@ -71,7 +71,8 @@ static void print_proof(FILE *f, const surg_run_summary *r) {
   if (r->skipped) fprintf(f, "; %u skipped", r->skipped);
   if (r->skipped && *r->unchecked) fprintf(f, " (%s)", r->unchecked);
   if (r->silent) fprintf(f, "; not compared: %s", r->silent_why);
-  if (r->silent > 1) fprintf(f, " (and %u more outputs)", r->silent - 1);
+  if (r->silent > 1)
+    fprintf(f, " (and %u more output%s)", r->silent - 1, r->silent == 2 ? "" : "s");
   if (r->left_out) fprintf(f, "; passes left out: %u", r->left_out);
   fputc('\n', f);
 }

@@ -57,7 +57,7 @@ static bool read_layer(experts *e, int i) {
          !surg__b_bad(b, !l->scales.v || l->scales.rank != rank,
                       "scales: absent, or of an unexpected rank") &&
          !surg__b_bad(b, e->block && l->w.d[2].n * 8 / e->bits % e->block,
-                      "the weights are no multiple of block_size");
+                      "the weights are not a multiple of block_size");
 }
 
 static bool read_activation(experts *e) {
@@ -311,7 +311,7 @@ static surg_status product_of_bnb4(surg__builder *b) {
       surg__b_bad(b, k < 1 || rows < 1 || k > INT32_MAX || rows > INT32_MAX,
                   "K and N: expected 1 or more") ||
       surg__b_bad(b, block < 1 || k * rows % block || k * rows % 2,
-                  "the weights are no multiple of block_size") ||
+                  "the weights are not a multiple of block_size") ||
       surg__b_bad(b, kind != 0 && kind != 1, "quant_type: expected 0 or 1") ||
       surg__b_bad(b, surg_node_int(n, "transB", 1) != 1, "transB: expected 1") ||
       surg__b_bad(b, a.rank < 1 || a.d[a.rank - 1].n != k, "a: expected K columns") ||

@@ -359,7 +359,7 @@ static bool read_widths(projected *p) {
   for (int i = 0; i < 3; i++) {
     p->sizes[i] = sizes ? sizes[i] : columns / 3;
     if (surg__b_bad(b, p->sizes[i] < heads || p->sizes[i] % heads || p->sizes[i] > columns,
-                    "the hidden sizes are no multiple of num_heads"))
+                    "the hidden sizes are not a multiple of num_heads"))
       return false;
   }
   return !surg__b_bad(b, p->sizes[0] != p->sizes[1] || 2 * p->sizes[0] + p->sizes[2] != columns,
@@ -447,7 +447,7 @@ static bool read_step(surg__builder *b, const char *name, int64_t columns, surg_
   if (!surg__built_get(b, name, out)) return false;
   const bool fits = surg__built_count(out, INT32_MAX, &n) &&
                     (n == 1 || (out->rank == 1 && (int64_t)n == columns));
-  return !surg__b_bad(b, !fits, "a scale or zero point is no number");
+  return !surg__b_bad(b, !fits, "a scale or zero point is not a number");
 }
 
 static surg__built flat(surg__builder *b, surg__built x) {

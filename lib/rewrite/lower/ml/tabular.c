@@ -145,7 +145,7 @@ static surg_status one_hot(surg__builder *b) {
   const int64_t *cats = surg__lower_ints(b, "cats_int64s", &n);
   if (!surg__b_attrs_known(b) || !surg__built_get(b, "x", &x) ||
       surg__b_bad(b, x.rank >= SURG__BT_RANK, "x: the rank is above the limit") ||
-      surg__b_bad(b, !n || n > MOST_CATEGORIES, "the categories are no integers, or too many") ||
+      surg__b_bad(b, !n || n > MOST_CATEGORIES, "the categories are not integers, or too many") ||
       surg__b_bad(b, surg_node_int(surg__b_matched(b), "zeros", 1) == 0,
                   "zeros is 0: an unknown category fails"))
     return SURG_EUNSUPPORTED;

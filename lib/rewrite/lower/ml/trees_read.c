@@ -100,7 +100,7 @@ static bool unify(surg__builder *b, surg__forest *f, const bool *strict, int dty
     if (n->leaf) continue;
     if (surg__b_bad(b, !isfinite(n->value), "a value of a tree is not finite") ||
         surg__b_bad(b, dtype == SURG_FLOAT && (double)(float)n->value != n->value,
-                    "a value of a tree is no float, but the input is"))
+                    "a value of a tree is not a float, but the input is"))
       return false;
     any[strict[i]] |= !n->equal;
     f->any_equal |= n->equal;
@@ -330,7 +330,8 @@ static bool read_indexed(surg__builder *b, surg__forest *f, bool **strict, bool 
     if (!give_weight(b, f, *given, (uint32_t)(n + i), targets[i], w[i], targets[0])) return false;
   }
   for (size_t i = 0; i < n_roots; i++) {
-    if (surg__b_bad(b, roots[i] < 0 || roots[i] >= (int64_t)n, "a root is no node")) return false;
+    if (surg__b_bad(b, roots[i] < 0 || roots[i] >= (int64_t)n, "a root is not a node"))
+      return false;
     f->roots[f->n_roots++] = (uint32_t)roots[i];
   }
   return true;
