@@ -120,7 +120,8 @@ static surg_status convert(surg_model *m, const surg_value *v, int dtype, const 
   const char *name = surg_dtype_name(dtype);
   if (why && typed) snprintf(why, room, "the tensor cannot be read");
   if (why && !typed)
-    snprintf(why, room, "number %zu is not a valid %s", bad == SIZE_MAX ? 0 : bad, name ? name : "number");
+    snprintf(why, room, "number %zu is not a valid %s",
+             bad == SIZE_MAX ? 0 : bad, name ? name : "number");
   return SURG_EUSAGE;
 }
 

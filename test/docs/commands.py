@@ -79,6 +79,12 @@ def help_of(tool, *args):
     return r.stdout.decode('utf-8').rstrip()
 
 
+def what_is(tool, preset):
+    """The first line of `passes PRESET`, without the name."""
+    r = subprocess.run([tool, 'passes', preset], check=True, stdout=subprocess.PIPE)
+    return r.stdout.decode('utf-8').split('\n')[0].split(': ', 1)[1]
+
+
 def option_row(name, option):
     form = {'bool': '', 'int': '=N', 'string': '=TEXT', 'list': '=A+B', 'pairs': '=VALUE'}
     default = '' if option['default'] is None else '`%s`' % option['default']
@@ -115,10 +121,11 @@ Each pass is a step of a pipeline, `--pass 'NAME{option=value}'`, and a command 
 
 A preset is a name for a pipeline; `--print-pipeline` prints the pipeline of a command line.
 
-| preset | pipeline |
-|---|---|
+| preset | what it does | pipeline |
+|---|---|---|
 ''')
-    out += ['| `%s` | `%s` |\n' % preset for preset in listing['presets'].items()]
+    out += ['| `%s` | %s | `%s` |\n' % (name, what_is(tool, name), pipeline)
+            for name, pipeline in listing['presets'].items()]
     main_help = help_of(tool)
     out.append('\n## `onnxsurg`\n\n```text\n%s\n```\n' % main_help)
     for command in commands_of(main_help):
