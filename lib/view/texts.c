@@ -64,6 +64,16 @@ static const surg_type *type_of(const surg_value *value) {
   return open && declared && surg_type_has_rank(declared) ? declared : t;
 }
 
+/* The end of `dim("value", 2)`, a size that has no name of its own, if it is at p; else p. */
+static const char *after_nameless(const char *p) {
+  static const char start[] = "dim(\"";
+  if (strncmp(p, start, sizeof start - 1) != 0) return p;
+  const char *s = p + sizeof start - 1;
+  while (*s && *s != '"') s += *s == '\\' && s[1] ? 2 : 1;
+  s = strchr(s, ')');
+  return s ? s + 1 : p;
+}
+
 const char *surg__view_type(surg__view *v, const surg_value *value, size_t columns) {
   const surg_type *t = value ? type_of(value) : NULL;
   char *text = NULL;
@@ -74,8 +84,14 @@ const char *surg__view_type(surg__view *v, const surg_value *value, size_t colum
   }
   surg__buf b;
   surg__buf_init(&b, v->ctx);
-  for (const char *p = text; *p; p++)
-    if (*p != ' ') surg__buf_putc(&b, *p);
+  for (const char *p = text; *p;) {
+    const char *end = columns ? after_nameless(p) : p; /* in a label: "?" */
+    if (end != p)
+      surg__buf_putc(&b, '?');
+    else if (*p != ' ')
+      surg__buf_putc(&b, *p);
+    p = end != p ? end : p + 1;
+  }
   surg_context_free_bytes(v->ctx, text);
   const char *all = surg__view_text(v, &b);
   if (!all) return "";

@@ -175,6 +175,15 @@ class View(Case):
         self.assertEqual((count, read, low, high, sum(bins)), (2, 2, -0.05, 0.05, 2))
         self.assertNotIn('w', self.page('--no-weights', str(common.EXAMPLE))['values'][conv['i'][2]])
 
+    def test_nameless_size(self):
+        """A size without a name is `?` in a label, and a place in the details."""
+        self.write('n.onnxtxt', b'<ir_version: 8, opset_import: ["" : 17]>\n'
+                   b'g (float[N] x) => (int64[M,1] y) { i = NonZero (x) y = Transpose (i) }\n')
+        m = self.page('n.onnxtxt')
+        labels = [l[1] for b in m['scenes'][0]['b'] for l in b[9]]
+        self.assertIn('int64[1,?]', labels)
+        self.assertEqual(next(v['t'] for v in m['values'] if v['n'] == 'i'), 'int64[1,dim("i",1)]')
+
     def test_same_every_time(self):
         first = self.svg(common.EXAMPLE)
         self.assertEqual(first, self.svg(common.EXAMPLE))
