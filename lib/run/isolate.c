@@ -97,7 +97,7 @@ static surg_status run(isolate *s, surg_model *m, const surg__engine *e, surg__m
   if (s->broken != SURG_OK) return s->broken;
   if (status == SURG_ENOMEM) return status;
   snprintf(s->x->why, sizeof s->x->why, "%s",
-           status == SURG_OK ? "the run does not come to it" : exec.why);
+           status == SURG_OK ? "the run does not reach the node" : exec.why);
   return SURG_OK;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """onnxsurg: load any ONNX model, edit its graph, prove that nothing was lost, write it back, and
-repair models that engines refuse.
+repair models that engines reject.
 
     import onnxsurg
     onnxsurg.simplify('in.onnx', check=True).save('out.onnx')

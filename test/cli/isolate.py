@@ -143,7 +143,7 @@ class Isolate(Case):
         r = self.run_tool('isolate', '--node', 'neg', '--fill', 'ones', 'nested.onnxtxt',
                           'far/m.onnx')  # the other branch is taken
         self.assertEqual(r.returncode, 0)
-        self.assertIn(b'no data is written: the run does not come to it', r.stderr)
+        self.assertIn(b'no data is written: the run does not reach the node', r.stderr)
         self.assertEqual(os.listdir('far'), ['m.onnx'])
 
     def test_usage(self):

@@ -265,7 +265,7 @@ g (float[1,1,S,2] x, float[1,1,P,2] past_k, float[1,1,P,2] past_v)
         self.ok('split', 'm.onnxtxt', '--parts', '2')
         self.bad(3, 'exists; give --overwrite', 'split', 'm.onnxtxt', '--parts', '2')
         text = self.read('m.split.json')
-        for old, new, why in ((b'"m-2.onnx"', b'"../m-2.onnx"', 'no path inside the folder'),
+        for old, new, why in ((b'"m-2.onnx"', b'"../m-2.onnx"', 'not a path inside the folder'),
                               (b'"m-2.onnx"', b'"gone.onnx"', 'gone.onnx'),
                               (b'"m-2.onnx"', b'"m-1.onnx"', 'not those that the manifest lists'),
                               (b'_split": 1', b'_split": 2', 'is not a manifest')):
