@@ -100,7 +100,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 }
 
 static const surg_option options[] = {
-    SURG_OPTION(BOOL, "dynamic", "false", "integer products; operands quantized in each run"),
+    SURG_OPTION(BOOL, "dynamic", "false", "compute products in integers at run time"),
     SURG_OPTION(BOOL, "static", "false", "also quantize values, scales from runs"),
     SURG_OPTION(STRING, "weights", NULL, "type: int8, uint8, int4, uint4 ..."),
     SURG_OPTION(INT, "block", "0", "elements per scale (opset 21); 0: a channel"),
