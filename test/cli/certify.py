@@ -253,7 +253,7 @@ class Certify(Case):
         r = subprocess.run([sys.executable, str(ROOT / 'tools/certify'), 'c.jsonl', 'in.onnx',
                             'out.onnx'], capture_output=True, text=True)
         self.assertEqual(r.returncode, 1)
-        self.assertRegex(r.stdout, r'^c\.jsonl:\d+: refused: the output file is another one\n$')
+        self.assertRegex(r.stdout, r'^c\.jsonl:\d+: rejected: the output file is not the one that the certificate states\n$')
 
     def test_usage(self):
         self.bad(2, 'needs one input file', '--certificate', 'c', '-i', 'in.onnx')

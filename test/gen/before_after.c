@@ -149,7 +149,7 @@ static void prove(surg_model **m, uint64_t seed, const char *text, const char *c
 static void print_line(void *user, surg_severity severity, const char *line) {
   char *cannot = user;
   if (severity != SURG_ERROR) return;
-  const char *op = strstr(line, " ("), *why = strstr(line, "not of opset");
+  const char *op = strstr(line, " ("), *why = strstr(line, "not valid in opset");
   if (!*cannot && op && why && op < why)
     snprintf(cannot, OPERATOR, "%.*s", (int)strcspn(op + 2, ")"), op + 2);
   if (!*cannot) printf("%s\n", line);

@@ -2,7 +2,7 @@
 """Checks a certificate of onnxsurg: that OUT is what the stated steps make of IN.
 
 Shares no code with onnxsurg: own reader of ONNX files and of rules, own shapes and arithmetic. Exit
-codes: 0 accepted, 1 refused, with the line, 2 usage. Rewrites that are not proven are counted."""
+codes: 0 accepted, 1 rejected, with the line, 2 usage. Rewrites that are not proven are counted."""
 import argparse
 import sys
 
@@ -25,7 +25,7 @@ def main():
         if args.strict and report.replay.unproven:
             why = 'rewrites that are not proven'
     left = sum(report.replay.unproven.values()) if why is None else 0
-    print('%s:%d: refused: %s' % (args.certificate, report.line, why) if why is not None else
+    print('%s:%d: rejected: %s' % (args.certificate, report.line, why) if why is not None else
           'accepted' if not left else 'accepted, but for rewrites that are not proven: %d' % left)
     return why is not None
 

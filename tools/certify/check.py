@@ -41,10 +41,10 @@ def check(certificate, source, output, report, rules=None):
     head, last, order = lines[0][1], lines[-1][1], lines[-2][1]
     before, after = Model(source), Model(output)
     refuse(head.get('certificate') != 1, 'another version of certificates')
-    refuse(head['input'] != before.stated, 'the input file is another one')
+    refuse(head['input'] != before.stated, 'the input file is not the one that the certificate states')
     report.line = len(lines)
     refuse(last['above'] != above, 'the certificate was changed')
-    refuse(last['output'] != after.stated, 'the output file is another one')
+    refuse(last['output'] != after.stated, 'the output file is not the one that the certificate states')
     catalogue = catalogue_of(tuple(rules or sorted(RULES.glob('*.rules'))))
     versions = versions_of(RULES.parents[1] / 'lib/schema')
     replay = report.replay = Replay(State(before), catalogue, versions)
