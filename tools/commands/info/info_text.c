@@ -228,7 +228,7 @@ static void put_memory(cli_text *b, const info_facts *f) {
   }
   cli_text_putc(b, '\n');
   if (symbols.n)
-    cli_text_printf(b, "%-12swith %s as 1 (--dim gives sizes)\n", "", cli_text_of(&symbols));
+    cli_text_printf(b, "%-12swith %s = 1 (--dim sets sizes)\n", "", cli_text_of(&symbols));
   if (f->sum.peak_unknown)
     cli_text_printf(b, "%-12snot counted: %zu of %zu values of unknown size\n", "",
                     f->sum.peak_unknown, f->sum.values);
@@ -322,7 +322,7 @@ static void put_top(cli_text *b, const info_facts *f, size_t top) {
   surg_info_node c = {.size = sizeof c};
   const double all = (double)f->sum.flops_at_1;
   if (!top || !f->sum.costs) return;
-  cli_text_printf(b, "\n      MACs       ops      %%  node and what it makes%s\n",
+  cli_text_printf(b, "\n      MACs       ops      %%  node and its output%s\n",
                   is_symbolic(f, true) ? "   (each symbol as 1)" : "");
   for (size_t i = 0; i < top && surg_info_cost(f->info, i, &c) == SURG_OK; i++) {
     const size_t start = b->n;
