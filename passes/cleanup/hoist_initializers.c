@@ -65,7 +65,7 @@ surg_pass_result lift_initializers(surg_pass_ctx *p, surg_graph *g) {
 
 const surg_pass surg__pass_hoist_initializers = {
     SURG_PASS_HEAD(GRAPH, "hoist-initializers",
-                   "move initializers of inner graphs to the main graph"),
+                   "move initializers of subgraphs to the main graph"),
     .keeps = SURG_FACT_SORTED,
     .exactness = SURG_EXACT,
     .run = lift_initializers,

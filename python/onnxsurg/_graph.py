@@ -356,7 +356,7 @@ class Graph(Handle):
         return self._values(lib.surg_graph_next_initializer)
 
     def tensors(self, check_duplicates: bool = False) -> Dict[str, Tensor]:
-        """All tensors of the graph by name; those of inner graphs are not in it."""
+        """All tensors of the graph by name; those of subgraphs are not in it."""
         return {t.name: t for t in self._values(lib.surg_graph_next_value)}
 
     def _values(self, following) -> List[Tensor]:

@@ -207,7 +207,7 @@ class Tensor(Handle):
 
     @property
     def consumers(self) -> List[Any]:
-        """The nodes that read it, in the order of their graph; nodes of inner graphs included."""
+        """The nodes that read it, in the order of their graph; nodes of subgraphs included."""
         from ._node import Node
         box = self._box
         with box.context._lock:

@@ -99,7 +99,7 @@ def simplify(model: Any, check_n: int = 0, perform_optimization: bool = True,
 
     check_n: runs of inputs on which both models are compared; 0: True is returned without one.
     skip_shape_inference, include_subgraph, import_custom_schemas, tensor_size_threshold: without
-    effect, since inference never trusts what it cannot prove, inner graphs are always simplified,
+    effect, since inference never trusts what it cannot prove, subgraphs are always simplified,
     unknown operators are kept, and results of folding are limited anyway."""
     if custom_rewriter is not None and function_rewrite_rules:
         raise ValueError('custom_rewriter and function_rewrite_rules cannot be given together')
