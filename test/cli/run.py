@@ -396,6 +396,13 @@ class Verify(Case):
         self.assertIn(out['outputs'][0]['max_ulp'], (1, 2))
         self.assertRegex(out['outputs'][0]['first'], r'element \[\d\] is [\de.-]+, not')
 
+    def test_other_shape(self):
+        """Outputs of different shapes have no differences in numbers."""
+        self.write('a.onnxtxt', (HEAD + 'g (float[2] x) => (float[2] y) { y = Neg (x) }').encode())
+        self.write('b.onnxtxt', (HEAD + 'g (float[2] x) => (float y) { y = ReduceSum <keepdims = 0> (x) }').encode())
+        self.assertRegex(self.run_tool('verify', 'a.onnxtxt', 'b.onnxtxt').stdout,
+                         rb'\d of \d +- +- +- +-  y: has rank 0, not 1\n')
+
     def test_layers(self):
         self.write('a.onnxtxt', (HEAD + """g (float[N] x) => (float[N] y, float[N] z)
             { p = Abs (x) q = Neg (p) r = Exp (q) y = Sin (r) z = Cos (x) }""").encode())

@@ -94,6 +94,7 @@ class Usage(Case):
                  'in.onnx', 'o')
         self.bad(2, r'column 6: unknown option .*"max-growt"; did you mean "max-growth"',
                  '--pass', 'fold{max-growt=1}', 'in.onnx', 'o')
+        self.bad(2, r'unknown option --foo \(try `onnxsurg prune --help`\)', 'prune', '--foo', 'in.onnx', 'o')
         self.bad(2, r'no pass prun: did you mean prune\?', 'passes', 'prun')
         self.bad(2, r'no pass zzzzzzzz .*onnxsurg passes', 'passes', 'zzzzzzzz')
         self.bad(2, r'--skip-pass: error: .*did you mean "prune"', '--skip-pass', 'prun',
@@ -106,7 +107,9 @@ class Usage(Case):
                  'simplfy', 'in.onnx', 'out.onnx')
         self.bad(2, r'no command and no file frobnicate \(try `onnxsurg --help`\)',
                  'frobnicate', 'in.onnx', 'out.onnx')
+        self.bad(2, r'no command and no file frobnicate \(try `onnxsurg --help`\)', 'frobnicate')
         self.bad(2, r'did you mean `onnxsurg reduce`', 'redcue', 'in.onnx', 'o')
+        self.assertEqual(self.ok('version'), self.ok('--version'))
         # A file of that name is a file.
         self.write('inf', self.read('in.onnx'))
         self.ok('inf', 'out.onnx')

@@ -161,6 +161,8 @@ START_TEST(what_is_no_model_is_named) {
   ck_assert_ptr_null(surg__sniff((const uint8_t *)"\x08\x08\x12\x04ORTM", 8));
   ck_assert_ptr_nonnull(surg__sniff((const uint8_t *)"\x00\x20\0\0\0\0\0\0{\"a\"", 12));
   ck_assert_ptr_null(surg__sniff((const uint8_t *)":\x02\x0a\x00", 4));
+  ck_assert_ptr_nonnull(surg__sniff((const uint8_t *)"\x0a\x08\x0a\x01x\x12\x03Neg", 10)); /* GraphDef */
+  ck_assert_ptr_null(surg__sniff((const uint8_t *)"\n\n\n<ir_version: 8>", 18)); /* ONNX text */
   ck_assert_ptr_null(surg__sniff((const uint8_t *)"B2aaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 31));
 }
 END_TEST
