@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_STEM 64
+#include "../util/stem.h"
+
+#define MAX_STEM 64 /* bytes */
 
 typedef struct named {
   surg_node *node;
@@ -57,7 +59,8 @@ static bool taken(const table *t, const char *name) {
 static bool christen(table *t, surg_node *n, size_t place) {
   char stem[MAX_STEM + 32];
   if (surg_pass_keeps_node(t->p, n)) return true;
-  snprintf(stem, sizeof stem, "%.*s_%zu", MAX_STEM, surg_node_op_type(n), place);
+  const char *op = surg_node_op_type(n);
+  snprintf(stem, sizeof stem, "%.*s_%zu", stem_bytes(op, MAX_STEM), op, place);
   const char *name = taken(t, stem) ? surg_graph_fresh_name(surg_node_graph(n), stem) : stem;
   if (!name || strcmp(surg_node_name(n), name) == 0) return name != NULL;
   if (!surg_pass_allow(t->p) || surg_node_set_name(n, name)) return false;

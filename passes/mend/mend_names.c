@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../util/stem.h"
 #include "mend.h"
 
 #define TEXT 256
+#define STEM 200 /* most bytes of a name in a name that is made of it */
 
 /* --- order --- */
 
@@ -36,7 +38,8 @@ static bool sort(mending *k, surg_graph *g) {
 static bool christen(surg_node *n, size_t number) {
   char name[TEXT];
   surg_graph *g = surg_node_graph(n);
-  snprintf(name, sizeof name, "%.200s_%zu", surg_node_name(n), number);
+  const char *stem = surg_node_name(n);
+  snprintf(name, sizeof name, "%.*s_%zu", stem_bytes(stem, STEM), stem, number);
   const char *fresh = surg_graph_find_node(g, name) ? surg_graph_fresh_name(g, name) : name;
   return fresh && surg_node_set_name(n, fresh) == SURG_OK;
 }
