@@ -217,7 +217,8 @@ static const char *misfit(const surg__array *a, const surg_type *t) {
   const surg_type_kind kind = surg_type_get_kind(t);
   if (kind == SURG_TYPE_UNKNOWN) return NULL;
   if (surg__array_is_list(a)) return kind == SURG_TYPE_TENSOR ? type : NULL;
-  if (kind != SURG_TYPE_TENSOR || (surg_type_dtype(t) && surg_type_dtype(t) != a->dtype)) return type;
+  const int dtype = surg_type_dtype(t);
+  if (kind != SURG_TYPE_TENSOR || (dtype && dtype != a->dtype)) return type;
   bool same = !surg_type_has_rank(t) || surg_type_rank(t) == a->rank;
   for (size_t i = 0; same && surg_type_has_rank(t) && i < a->rank; i++) {
     const int64_t d = surg_type_dim(t, i)->value;
