@@ -440,8 +440,11 @@ static void constant_of_shape(surg__checker *c, const surg_node *n) {
   const surg_attr *a = surg_node_attr(n, "value");
   if (!a || a->ref || a->kind != SURG_ATTR_TENSOR) return;
   const uint64_t count = surg_tensor_count(a->u.tensors[0]);
+  const size_t rank = surg_tensor_rank(a->u.tensors[0]);
   if (count != 1)
     surg__check_wrong(c, n, "attribute \"value\" has %" PRIu64 " elements, expected one", count);
+  else if (rank != 1)
+    surg__check_wrong(c, n, "attribute \"value\" has rank %zu, expected 1", rank);
 }
 
 /* --- images --- */
