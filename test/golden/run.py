@@ -66,7 +66,7 @@ def parse(path):
 
 
 # Commands that write a model and have no option --verify-each.
-OWN = ('isolate', 'merge', 'reduce', 'edit', 'data', 'strip', 'restore', 'weights')
+OWN = ('attach', 'isolate', 'merge', 'patch', 'reduce', 'edit', 'data', 'strip', 'restore', 'weights')
 
 
 def with_options(args, options):

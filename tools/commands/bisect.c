@@ -193,10 +193,17 @@ static void progress(void *user, uint64_t rewrites, bool passed) {
             passed ? "passes" : "fails");
 }
 
+/* Reports that no result can be compared: a search would call that a failed test. */
+static int require_results(job *j) {
+  if (!j->test && !j->import) same_results(j, j->m);
+  return j->failed;
+}
+
 static int search(job *j) {
   const surg_bisect_options o = {
       .size = sizeof o, .run = &j->run, .cancel = cli_interrupted, .progress = progress, .user = j};
   surg_bisection *b = NULL;
+  if (require_results(j) != EXIT_DONE) return j->failed;
   surg_status s = surg_bisect(j->m, j->pipeline, passes, j, &o, &b);
   if (j->failed == EXIT_DONE && s == SURG_ENOTFOUND && !j->common.quiet)
     printf("the result of the whole pipeline passes the test\n");
