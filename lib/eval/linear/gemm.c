@@ -61,13 +61,21 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
   }
   size_t rows = (size_t)padded(least(m, BLOCK), kernel->height);
   size_t columns = (size_t)padded(least(n, BLOCK), kernel->width), depth = (size_t)least(d, BLOCK);
-  const uint64_t panel = rows ? least(least(n / BLOCK + 1, SURG__GEMM_PANEL), BLOCK / rows) : 1;
-  *r = (surg__gemm_room){.kernel = kernel, .rows = rows, .panel = panel, .k = k};
-  r->sums = surg__k_scratch(k, (size_t)r->panel * rows * BLOCK, sizeof *r->sums);
+  *r = (surg__gemm_room){.kernel = kernel, .rows = rows, .panel = 1, .k = k};
+  r->sums = surg__k_scratch(k, rows * BLOCK, sizeof *r->sums);
   if (!r->sums) return SURG__K_NOMEM;
   r->a = surg__k_scratch(k, rows * depth, sizeof *r->a);
   r->b = surg__k_scratch(k, columns * depth, sizeof *r->b);
   return r->a && r->b ? SURG__K_OK : SURG__K_NOMEM;
+}
+
+surg__kstatus surg__gemm_widen(surg__gemm_room *r, uint64_t n) {
+  if (r->rows == 0) return SURG__K_OK;
+  const uint64_t panel = least(least(n / BLOCK + 1, SURG__GEMM_PANEL), BLOCK / r->rows);
+  if (panel < 2) return SURG__K_OK;
+  r->panel = panel;
+  r->sums = surg__k_scratch(r->k, (size_t)(panel * r->rows) * BLOCK, sizeof *r->sums);
+  return r->sums ? SURG__K_OK : SURG__K_NOMEM;
 }
 
 /* One operand of a product, and the buffer for its panels. */

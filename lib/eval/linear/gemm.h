@@ -57,7 +57,7 @@ typedef struct surg__gemm_room {
   const struct surg__gemm_kernel *kernel;
   double *a, *b, *sums;
   uint64_t rows;   /* of a block of sums */
-  uint64_t panel;  /* blocks of sums */
+  uint64_t panel;  /* blocks of sums; 1 unless widened */
   surg_kctx *k;    /* asked whether to stop */
 } surg__gemm_room;
 
@@ -65,6 +65,8 @@ typedef struct surg__gemm_room {
  * products of that size. */
 surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint64_t n, uint64_t d,
                               uint64_t count, surg__gemm_kind kind);
+/* Makes room for sums of more columns at once, for products of n columns with `wide_b`. */
+surg__kstatus surg__gemm_widen(surg__gemm_room *r, uint64_t n);
 /* Returns early, without results, if the kernel must end (surg__k_stopped). */
 void surg__gemm_run(const surg__gemm *g, const surg__gemm_room *r);
 

@@ -169,6 +169,7 @@ static surg__kstatus multiply_all(surg_kctx *k, const product *p, const sides *s
   uint64_t batches = o->count / (p->m * p->n);
   SURG__K_TRY(surg__gemm_init(k, &room, p->m, p->n, p->d, batches,
                               surg__gemm_kind_of(p->a->dtype, p->b->dtype)));
+  if (g.wide_b) SURG__K_TRY(surg__gemm_widen(&room, g.n));
   int64_t index[SURG_LIMIT_RANK] = {0};
   for (uint64_t batch = 0; batch < batches; ++batch) {
     int64_t at[9] = {0};
@@ -355,6 +356,7 @@ static surg__kstatus gemm_real(surg_kctx *k, gemm *g) {
   SURG__K_TRY(surg__gemm_window(k, &k->in[0], &a, &whole_product.stage_a, &wide_a));
   SURG__K_TRY(surg__gemm_window(k, &k->in[1], &b, &whole_product.stage_b, &whole_product.wide_b));
   SURG__K_TRY(surg__gemm_init(k, &room, g->m, g->n, g->d, 1, surg__gemm_kind_of(a.dtype, b.dtype)));
+  if (whole_product.wide_b) SURG__K_TRY(surg__gemm_widen(&room, g->n));
   surg__gemm_run(&whole_product, &room);
   return SURG__K_OK;
 }
