@@ -270,6 +270,7 @@ static bool redundant(prec *c, const prec_cast *x) {
 static bool become_identity(surg_node *n) {
   while (surg_node_attr_count(n) > 0)
     if (surg_node_remove_attr(n, surg_attr_name(surg_node_attr_at(n, 0)))) return false;
+  if (surg_node_trim_inputs(n, 1)) return false; /* of a CastLike */
   return surg_node_set_op(n, surg_node_domain(n), "Identity") == SURG_OK;
 }
 

@@ -353,7 +353,9 @@ static void add_operator(prec *c, surg_node *n) {
       prec_join(c, first, slot);
     else if (!given)
       set_by_attr(c, n, prec_find(c, v), slot);
-    if (in != PREC_NONE && surg_node_op(n) == SURG_OP_Cast) note_cast(c, n, in, slot);
+    const int op = surg_node_op(n);
+    if (in != PREC_NONE && (op == SURG_OP_Cast || op == SURG_OP_CastLike))
+      note_cast(c, n, in, slot);
   }
   check_others(c, n, &all, false);
   check_others(c, n, &all, true);
