@@ -36,6 +36,7 @@ typedef enum quant_why {
   QUANT_RANGE,    /* no range of a value is known */
   QUANT_FAR,      /* a range is that of numbers that mask others */
   QUANT_FINE,     /* an operator magnifies errors of small elements */
+  QUANT_WHOLE,    /* an integer is computed from it */
   QUANT_ERROR,    /* the tolerance: it adds too large an error */
   QUANT_LIMIT,    /* --rewrite-limit */
   QUANT_WHYS

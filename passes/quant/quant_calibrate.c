@@ -275,12 +275,46 @@ static void mark_fine(quant_static_state *s, surg_value *v, quant_value **stack)
   }
 }
 
-static bool find_fine(quant_static_state *s) {
+/* Marks v, which becomes an integer, and values from which it is computed, back to results of
+ * products: sizes, positions and times, of which 8 bits have too few digits. */
+static void mark_whole(quant_static_state *s, surg_value *v, quant_value **stack) {
+  size_t depth = 0;
+  quant_value *x = quant_value_of(s, v);
+  if (!x || x->whole) return;
+  x->whole = true;
+  stack[depth++] = x;
+  while (depth > 0) {
+    const surg_node *n = surg_value_producer(stack[--depth]->v, NULL);
+    if (!n || !surg_node_schema(n) || surg_node_subgraph(n, 0) ||
+        surg_schema_narrow(surg_node_schema(n)) == SURG_NARROW_GAIN)
+      continue;
+    for (size_t i = 0; i < surg_node_input_count(n); i++) {
+      quant_value *y = quant_value_of(s, surg_node_input(n, i));
+      if (!y || y->whole) continue;
+      y->whole = true; /* at most once a value: the stack has room */
+      stack[depth++] = y;
+    }
+  }
+}
+
+/* Whether n makes integers of more than 8 bits of floats: others have no more digits than what is
+ * quantized, as an image has. */
+static bool makes_whole(const surg_node *n) {
+  const int dtype = surg_node_output_count(n) ? quant_dtype(surg_node_output(n, 0)) : 0;
+  return surg_node_op(n) == SURG_OP_Cast && (dtype == SURG_INT64 || dtype == SURG_INT32 ||
+                                             dtype == SURG_INT16 || dtype == SURG_UINT16 ||
+                                             dtype == SURG_UINT32 || dtype == SURG_UINT64);
+}
+
+/* Marks values of which the errors matter more than those of others. */
+static bool find_delicate(quant_static_state *s) {
   quant_value **stack = surg_pass_alloc(s->c->p, (s->n_values + 1) * sizeof *stack);
   for (surg_graph *g = NULL; stack && (g = surg_model_next_graph(s->c->m, g));)
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       for (size_t i = 0; i < surg_node_input_count(n); i++)
         if (magnifies(n, i)) mark_fine(s, surg_node_input(n, i), stack);
+      if (makes_whole(n)) mark_whole(s, surg_node_input(n, 0), stack);
+    }
   return stack != NULL;
 }
 
@@ -301,7 +335,7 @@ bool quant_calibrate(quant_static_state *s) {
     s->values[i].far = is_far(&s->values[i]);
   }
   s->drawn = !samples_given(s->c->p);
-  return ok && find_fine(s);
+  return ok && find_delicate(s);
 }
 
 /* --- errors --- */

@@ -223,7 +223,7 @@ static quant_why range_why(const quant_static_state *s, const quant_value *x) {
   if (!x || !x->marked) return QUANT_FREE;
   if (x->like != QUANT_NONE) x = &s->values[x->like];
   if (!x->seen || x->broken) return QUANT_RANGE;
-  return x->far ? QUANT_FAR : x->fine ? QUANT_FINE : QUANT_FREE;
+  return x->far ? QUANT_FAR : x->fine ? QUANT_FINE : x->whole ? QUANT_WHOLE : QUANT_FREE;
 }
 
 /* Leaves a member that reads or makes a value without a range. Whether it was not left before. */
