@@ -127,6 +127,18 @@ static int bad_list(const char *name, const char *value) {
   return code;
 }
 
+/* Appends a list of numbers in braces or brackets, as ONNX text and Python write it. False: the
+ * value is none. */
+static bool put_numbers(cli_text *b, const char *s) {
+  static const char numbers[] = "0123456789-.eE, ";
+  const size_t n = strlen(s);
+  if (n < 3 || !((*s == '{' && s[n - 1] == '}') || (*s == '[' && s[n - 1] == ']'))) return false;
+  if (strspn(s + 1, numbers) != n - 2) return false;
+  for (size_t i = 1; i < n - 1; i++)
+    if (s[i] != ' ') cli_text_putc(b, s[i] == ',' ? '+' : s[i]);
+  return true;
+}
+
 /* Appends `name=value` or `name=a+b`. A pair without `=` uses the option as its name: for bind,
  * `--input=1` names an input called "input". */
 static int put_pair(pass_form *form, cli_text *b, const char *option, const char *pair) {
@@ -139,6 +151,7 @@ static int put_pair(pass_form *form, cli_text *b, const char *option, const char
   cli_text_take(b, form->ctx, s, text);
   free(name);
   cli_text_putc(b, '=');
+  if (put_numbers(b, value)) return EXIT_DONE;
   return put_list(form->ctx, b, value) ? EXIT_DONE : bad_list(option, value);
 }
 
