@@ -33,6 +33,7 @@ typedef struct step {
   size_t line;
   char *text; /* as written, for messages */
   surg_pipeline *pipeline;
+  const surg_pass *pass; /* of `PASS --option value`; NULL: a pipeline */
 } step;
 
 typedef struct editing {
@@ -118,6 +119,7 @@ static int form_text(const editing *e, const step *s, char **words, int n, char 
   *text = NULL;
   int code = pass_form_open(&form, n, words, none);
   if (code != EXIT_DONE) return code == -1 ? EXIT_DONE : code;
+  cli_command_named(words[0]);
   code = pass_form_pairs(&form, &n, words);
   const cli_command command = {form.options, NULL, NULL, take_of_pass, &form, &common};
   optind = 0; /* a new list of words */
@@ -129,6 +131,7 @@ static int form_text(const editing *e, const step *s, char **words, int n, char 
     code = cli_no_memory();
   }
   pass_form_close(&form);
+  cli_command_named("edit");
   return code;
 }
 
@@ -141,6 +144,7 @@ static int read_step(editing *e, step *s) {
   const int n = code == EXIT_DONE ? split(e, s, room, words) : 0;
   if (code == EXIT_DONE && n == 0) code = EXIT_USAGE;
   if (code == EXIT_DONE) code = form_text(e, s, words, n, &text);
+  if (text) s->pass = surg_registry_find(surg_context_passes(e->ctx), words[0]);
   snprintf(where, sizeof where, "%.300s:%zu", e->script, s->line);
   if (code == EXIT_DONE)
     code = cli_exit_code(surg_pipeline_parse(e->ctx, text ? text : s->text, where, &s->pipeline));
@@ -217,6 +221,7 @@ static int run_steps(editing *e, surg_model **m, const char *in) {
     surg_run_report *report = NULL;
     surg_run_summary sum = {.size = sizeof sum};
     surg_context_clear_error(e->ctx);
+    e->common.pass = e->steps[i].pass;
     const surg_status s = surg_pipeline_run(e->steps[i].pipeline, m, &e->run, &report);
     int code = cli_exit_code(s);
     if (s == SURG_OK && undone(e, report, in)) code = EXIT_MODEL;
