@@ -353,8 +353,9 @@ function table(rows) {
 }
 
 function nodeButton(pane, i) {
-  const n = pane.model.nodes[i];
-  return make('button', { class: 'plain mono', onclick: () => pane.goTo(i) }, n.o + (n.n ? ' "' + n.n + '"' : ''));
+  const n = pane.model.nodes[i], made = n.y.length && n.y[0] >= 0 ? pane.model.values[n.y[0]].n : '';
+  return make('button', { class: 'plain mono', onclick: () => pane.goTo(i) },
+    n.o + (n.n ? ' "' + n.n + '"' : made ? ' → ' + made : ''));
 }
 
 function valueButton(pane, v) {
