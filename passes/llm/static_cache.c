@@ -335,7 +335,12 @@ static bool declare_totals(sc *x) {
 
 static bool change(sc *x) {
   bool joins = false;
-  for (size_t i = 0; i < x->n_caches; i++) joins = joins || x->caches[i].kind != SC_PLACED;
+  for (size_t i = 0; i < x->n_caches; i++) {
+    joins = joins || x->caches[i].kind != SC_PLACED;
+    if (x->window && x->caches[i].kind == SC_PLACED)
+      return sc_refuse(x, x->caches[i].at,
+                       "it writes rows after those in use, so that its buffer is no window");
+  }
   if (!name_rows(x) || !read_sizes(x) || !fix_new(x) || (joins && !add_position(x))) return false;
   if (joins && !(sc_follow_rows(x) && sc_find_positions(x) && sc_mask_rows(x) &&
                  mask_operators(x) && sc_replace_positions(x)))
