@@ -302,12 +302,15 @@ static size_t repeated(const surg_type *b, const surg_type *y, size_t *first, si
   return n;
 }
 
+/* Whether an axis of size 1 is added in front: where the value is not constant, it is left out, and
+ * later nodes find another rank. */
+static bool adds_one(const surg_type *b, const surg_type *y) {
+  return surg_type_rank(b) < surg_type_rank(y) && surg_type_dim(y, 0)->value == 1;
+}
+
 static bool repeats(const surg_type *b, const surg_type *y, surg__tspread how) {
   const size_t rank = surg_type_rank(y);
-  /* An axis of size 1 that is added in front of what is not constant is left out, so later nodes
-   * find another rank. */
-  if (how != SURG__S_ONCE && surg_type_rank(b) < rank && surg_type_dim(y, 0)->value == 1)
-    return false;
+  if (how != SURG__S_ONCE && adds_one(b, y)) return false;
   size_t first = 0, last = 0;
   const size_t n = repeated(b, y, &first, &last);
   if (how != SURG__S_PLANES) return n == 0 || (n == 1 && (how == SURG__S_ONCE || first <= 1));
@@ -335,7 +338,8 @@ static bool has_one_gap(const surg_type *b, const surg_type *y) {
 static bool spreads(const surg_type *b, const surg_type *y, surg__tspread how) {
   const size_t rank = surg_type_rank(y);
   if (surg_type_rank(b) > rank) return false;
-  if (how == SURG__S_GAP) return has_one_gap(b, y);
+  if (how == SURG__S_INNER && adds_one(b, y)) return false;
+  if (how >= SURG__S_GAP) return has_one_gap(b, y);
   if (how >= SURG__S_ONCE) return repeats(b, y, how);
   if (how == SURG__S_LAST) return equal_then_ones(b, y, rank - surg_type_rank(b));
   if (rank == 0) return true;
@@ -359,8 +363,10 @@ const char *surg__target_spread(surg__tspread how) {
       [SURG__S_EARLY] = "repeated only along axis 0 or 1",
       [SURG__S_PLANES] = "repeated only along the last two of four axes, with a batch of 1",
       [SURG__S_GAP] = "repeated along at most one axis between its first and its last axis of a "
-                      "size above 1"};
-  _Static_assert(SURG_COUNT(texts) == SURG__S_GAP + 1, "a text for each way to repeat");
+                      "size above 1",
+      [SURG__S_INNER] = "repeated along at most one axis between its first and its last axis of a "
+                        "size above 1, with no axis of size 1 added in front"};
+  _Static_assert(SURG_COUNT(texts) == SURG__S_INNER + 1, "a text for each way to repeat");
   assert((size_t)how < SURG_COUNT(texts));
   return texts[how];
 }

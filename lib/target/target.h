@@ -49,7 +49,8 @@ typedef enum surg__tspread {
   SURG__S_ONCE,    /* repeated along at most one axis */
   SURG__S_EARLY,   /* repeated along axis 0 or axis 1 only */
   SURG__S_PLANES,  /* repeated along exactly the last two of four or more axes, at batch size 1 */
-  SURG__S_GAP      /* repeated along at most one axis between its first and last of size above 1 */
+  SURG__S_GAP,     /* repeated along at most one axis between its first and last of size above 1 */
+  SURG__S_INNER    /* likewise, and no axis of size 1 is added in front */
 } surg__tspread;
 /* An input and how it may broadcast. */
 typedef struct surg__tspreads {
