@@ -136,6 +136,7 @@ static const struct {
     {"reshape-gemm-reshape-turned", "cases of kept.txt hold it"},
     {"reshape-instance-norm-reshape", "cases of kept.txt hold it"},
     {"gemm-gemm", "cases of kept.txt hold it"},
+    {"matmul-add-matmul", "cases of kept.txt hold it"},
     {"pad-max-pool-lowest", "cases of kept.txt hold it"},
     {"pad-window-axes-Conv", "cases of kept.txt hold it"},
     {"group-norm-of-instances", "cases of kept.txt hold it"},
