@@ -229,7 +229,8 @@ surg_status surg__input_make(surg_context *ctx, surg__maker *m, const surg_value
 
 const char *surg__input_unmade(const surg_value *v, surg_status s) {
   const surg_type *type = surg_value_declared_type(v);
-  if (s == SURG_ELIMIT || s == SURG_ENOMEM) return "is too large for generated values, so it must be given";
+  if (s == SURG_ELIMIT || s == SURG_ENOMEM)
+    return "is too large for generated values, so it must be given";
   while (surg_type_get_kind(type) == SURG_TYPE_SEQUENCE ||
          surg_type_get_kind(type) == SURG_TYPE_OPTIONAL)
     type = surg_type_elem(type);
