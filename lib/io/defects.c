@@ -112,11 +112,11 @@ static bool has_output(const surg_graph *g, const surg_value *v) {
 /* Another node with the missing import of an erased one, which alone was reported; NULL: none. */
 static surg_node *heir(const surg_model *m, const surg_node *erased) {
   const surg_function *f = surg_graph_function(erased->graph);
-  for (surg_graph *g = m->graph; g; g = g->next) {
-    if (surg_graph_function(g) != f || surg_graph_opset(g, erased->domain) != 0) continue;
+  const surg_graph *root = f ? f->body : m->graph;
+  if (surg_graph_opset(root, erased->domain) != 0) return NULL;
+  for (surg_graph *g = NULL; (g = surg_graph_next_inner(root, g));)
     for (surg_node *n = g->first; n; n = n->next)
       if (strcmp(n->domain, erased->domain) == 0) return n;
-  }
   return NULL;
 }
 

@@ -40,6 +40,29 @@ surg_graph *surg_graph_parent(const surg_graph *g) {
   return g && g->parent_node ? g->parent_node->graph : NULL;
 }
 
+/* The first graph from attribute i of n on, or of a node after n; of that attribute from index k. */
+static surg_graph *first_inner(const surg_node *n, uint32_t i, size_t k) {
+  for (; n; n = n->next, i = 0)
+    for (; i < n->n_attr; i++, k = 0)
+      if (surg_attr_graph(n->attrs[i], k)) return surg_attr_graph(n->attrs[i], k);
+  return NULL;
+}
+
+surg_graph *surg_graph_next_inner(const surg_graph *root, const surg_graph *after) {
+  if (!surg__graph_ok(root)) return NULL;
+  if (!after) return (surg_graph *)(uintptr_t)root;
+  surg_graph *g = first_inner(after->first, 0, 0);
+  for (; !g && after != root && after->parent_node; after = after->parent_node->graph) {
+    const surg_node *n = after->parent_node;
+    uint32_t i = 0;
+    size_t k = 0;
+    while (i < n->n_attr && n->attrs[i] != after->parent_attr) i++;
+    while (i < n->n_attr && surg_attr_graph(n->attrs[i], k) != after) k++;
+    g = first_inner(n, i, k + 1);
+  }
+  return g;
+}
+
 size_t surg_graph_node_count(const surg_graph *g) {
   return surg__graph_ok(g) ? g->n_nodes : 0;
 }

@@ -45,8 +45,8 @@ typedef struct mover {
 
 /* --- which graphs belong together --- */
 
-static bool in_scope(const mover *v, const surg_graph *g) {
-  return surg_graph_function(g) == v->function;
+static const surg_graph *scope(const mover *v) {
+  return v->function ? surg_function_graph(v->function) : surg_model_graph(v->m);
 }
 
 static int64_t import_of(const mover *v, const char *domain) {
@@ -331,11 +331,10 @@ static void visit(mover *v, surg_node *n) {
 
 static bool collect(mover *v) {
   v->nodes.count = 0;
-  for (surg_graph *g = surg_model_next_graph(v->m, NULL); g; g = surg_model_next_graph(v->m, g)) {
-    if (!in_scope(v, g)) continue;
+  const surg_graph *all = scope(v);
+  for (surg_graph *g = NULL; (g = surg_graph_next_inner(all, g));)
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       if (!surg__vec_push(v->ctx, &v->nodes, n)) return false;
-  }
   return true;
 }
 

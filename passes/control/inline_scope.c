@@ -6,20 +6,10 @@
 
 #include "inline.h"
 
-/* The next graph of a function: its body after NULL, then the subgraphs; NULL at the end. */
-static surg_graph *next_graph(surg_function *f, const surg_graph *after) {
-  surg_graph *body = surg_function_graph(f);
-  assert(!after || surg_graph_function(after) == f);
-  if (!after) return body;
-  const surg_model *m = surg_graph_model(body);
-  surg_graph *g = surg_model_next_graph(m, after);
-  while (g && surg_graph_function(g) != f) g = surg_model_next_graph(m, g);
-  return g;
-}
-
 const surg_node *inline_differs(surg_function *f, const surg_graph *g, char *text,
                                 const char **domain) {
-  for (surg_graph *h = next_graph(f, NULL); h; h = next_graph(f, h))
+  const surg_graph *body = surg_function_graph(f);
+  for (surg_graph *h = NULL; (h = surg_graph_next_inner(body, h));)
     for (surg_node *n = surg_graph_first_node(h); n; n = surg_node_next(n)) {
       const char *d = surg_node_domain(n);
       if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) continue;

@@ -255,9 +255,9 @@ static bool absent(mending *k, surg_node *n, const surg_schema *s) {
 }
 
 /* The kind with which the body of a function refers to an attribute; UNDEFINED: it does not. */
-static surg_attr_kind kind_in(const surg_model *m, const surg_function *f, const char *name) {
-  for (surg_graph *g = surg_function_graph(f); g && surg_graph_function(g) == f;
-       g = surg_model_next_graph(m, g))
+static surg_attr_kind kind_in(const surg_function *f, const char *name) {
+  const surg_graph *body = surg_function_graph(f);
+  for (surg_graph *g = NULL; (g = surg_graph_next_inner(body, g));)
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       for (size_t i = 0; i < surg_node_attr_count(n); i++) {
         const surg_attr *a = surg_node_attr_at(n, i);
@@ -271,7 +271,7 @@ static bool call(mending *k, surg_node *n) {
     const surg_attr *a = surg_node_attr_at(n, i);
     const char *name = surg_attr_name(a);
     if (surg_attr_ref(a)) continue;
-    const surg_attr_kind kind = kind_in(k->m, surg_node_function(n), name);
+    const surg_attr_kind kind = kind_in(surg_node_function(n), name);
     if (kind == SURG_ATTR_UNDEFINED || kind == surg_attr_get_kind(a) || !mend_may(k, SURG_EXACT))
       continue;
     const surg_status st = convert(n, NULL, a, kind);

@@ -84,12 +84,10 @@ bool domains_attrs_fit(const surg_node *n, const surg_schema *s, char *text, siz
 }
 
 static bool has_call(surg_function *f) {
-  const surg_model *m = surg_graph_model(surg_function_graph(f));
-  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
-    if (surg_graph_function(g) != f) continue;
+  const surg_graph *body = surg_function_graph(f);
+  for (surg_graph *g = NULL; (g = surg_graph_next_inner(body, g));)
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       if (surg_node_function(n)) return true;
-  }
   return false;
 }
 

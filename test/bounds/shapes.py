@@ -253,6 +253,37 @@ def attributes(n):
                  opsets=(("", 17), ("acme", 1)))
 
 
+def bodies(n):
+    """n functions with branches, each called once."""
+    fs, nodes = [], []
+    for i in range(n):
+        arms = [a_graph(which, graph([node(op, ["a"], [which[0]])], [], [],
+                                     [value(which[0], FLOAT, ("N", 4))], name=which))
+                for which, op in (("then_branch", "Exp"), ("else_branch", "Neg"))]
+        fs.append(function(f"F{i}", ["a", "c"], ["b"], [node("If", ["c"], ["b"], *arms)]))
+        nodes.append(node(f"F{i}", [f"t{i - 1}" if i else "x", "c"], [f"t{i}"], domain="d"))
+    return plain(nodes + [end(f"t{n - 1}")], more=b"".join(fs), ins=(X, value("c", BOOL, ())),
+                 opsets=(("", 17), ("d", 1)))
+
+
+def invariants(n):
+    """A Loop with a chain of n nodes that do not depend on the iteration."""
+    nodes = [node("Exp", [f"e{i - 1}" if i else "x"], [f"e{i}"]) for i in range(n)]
+    body = graph([node("Identity", ["go"], ["on"])] + nodes + [node("Add", ["s", f"e{n - 1}"], ["v"])],
+                 [], [value("i", INT64, ()), value("go", BOOL, ()), value("s", FLOAT, ("N", 4))],
+                 [value("on", BOOL, ()), value("v", FLOAT, ("N", 4))], name="b")
+    return plain([node("Loop", ["m", "c", "x"], ["y"], a_graph("body", body))],
+                 ins=(X, value("c", BOOL, ()), value("m", INT64, ())))
+
+
+def errors(n):
+    """n nodes that `check` finds an error in, with different texts."""
+    nodes = [node("Softmax", [f"t{i - 1}" if i else "x"], [f"t{i}"], a_int("axis", 2 + i))
+             for i in range(n)]
+    return plain(nodes + [end(f"t{n - 1}")])
+
+
 SHAPES = [chain, backwards, star, fan_in, same_input, grid, halves, branches, namesakes, loops, calls, functions,
           same_names, taken_names, equal_nodes, equal_weights, constants, moves, rules, activations,
-          sizes, symbols, huge, sequence, claims, unknown, dead, slices, attributes]
+          sizes, symbols, huge, sequence, claims, unknown, dead, slices, attributes,
+          bodies, invariants, errors]
