@@ -15,6 +15,7 @@
 #include "../util/declared.h"
 #include "../util/each.h"
 #include "../util/give.h"
+#include "../util/table.h"
 #include "../util/values.h"
 
 /* ---- common ---------------------------------------------------------------------------------- */
@@ -155,18 +156,21 @@ static surg_pass_result states(surg_pass_ctx *p, surg_node *n) {
 
 /* ---- loop-invariant nodes -------------------------------------------------------------------- */
 
-static bool from_outside(const surg_node *n) {
+/* Whether all inputs of n are defined outside of its graph, or by nodes of it that move. */
+static bool from_outside(const surg_node *n, const table *moving) {
   bool any = false;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const surg_value *v = surg_node_input(n, i);
-    if (v && surg_value_graph(v) == surg_node_graph(n)) return false;
+    const surg_node *by = v ? surg_value_producer(v, NULL) : NULL;
+    if (v && surg_value_graph(v) == surg_node_graph(n) && !(by && table_has(moving, by)))
+      return false;
     any |= v != NULL;
   }
   return any;
 }
 
-static bool invariant(surg_pass_ctx *p, surg_node *n) {
-  if (!from_outside(n) || surg_node_subgraph(n, 0) || surg_pass_keeps_node(p, n) ||
+static bool invariant(surg_pass_ctx *p, surg_node *n, const table *moving) {
+  if (!from_outside(n, moving) || surg_node_subgraph(n, 0) || surg_pass_keeps_node(p, n) ||
       surg_node_nondeterministic(n) || !surg_node_cannot_fail(n))
     return false;
   for (size_t i = 0; i < surg_node_attr_count(n); i++)
@@ -203,18 +207,26 @@ static bool move_out(surg_node *n, surg_node *loop) {
   return s == SURG_OK;
 }
 
+/* Nodes are judged before one moves, by the types that are inferred in the body. */
 static surg_pass_result invariants(surg_pass_ctx *p, surg_node *loop) {
   surg_graph *body = bodies_graph(loop, "body");
   surg_pass_result result = SURG_PASS_UNCHANGED;
-  for (surg_node *n = body ? surg_graph_first_node(body) : NULL, *next; n; n = next) {
+  table moving;
+  if (!body || !surg_graph_first_node(body)) return result;
+  if (!table_make(&moving, p, surg_graph_node_count(body))) return SURG_PASS_FAILED;
+  for (surg_node *n = surg_graph_first_node(body); n; n = surg_node_next(n))
+    if (invariant(p, n, &moving) && !table_put(&moving, n)) return SURG_PASS_FAILED;
+  for (surg_node *n = surg_graph_first_node(body), *next; n; n = next) {
     next = surg_node_next(n);
-    if (!invariant(p, n) || !surg_pass_allow(p)) continue;
-    /* Consumers are judged by the inferred type of the moved value. */
-    if (!move_out(n, loop) || surg_model_infer(surg_pass_model(p)) != SURG_OK)
-      return SURG_PASS_FAILED;
+    if (!table_has(&moving, n)) continue;
+    if (!surg_pass_allow(p)) break;
+    if (!move_out(n, loop)) return SURG_PASS_FAILED;
     surg_pass_count(p, "nodes before loops", 1);
     result = SURG_PASS_CHANGED;
   }
+  /* Loops around this one are judged by the types of what moved. */
+  if (result == SURG_PASS_CHANGED && surg_model_infer(surg_pass_model(p)) != SURG_OK)
+    return SURG_PASS_FAILED;
   return result;
 }
 
