@@ -8,6 +8,7 @@
  * Nodes of functions have known types once the calls of the function agree, so functions that
  * functions call follow in a later round. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "precision.h"
@@ -110,19 +111,54 @@ static surg_function *copy_of(special *s, const surg_function *f) {
 
 /* --- calls --- */
 
-/* Calls visit the graphs of the model as they are; copies of this round are visited in the next. */
-static surg_node *next_call(const special *s, const surg_function *f, surg_graph **g,
-                            surg_node *n) {
-  for (;;) {
-    while (!n) {
-      *g = surg_model_next_graph(s->c->m, *g);
-      if (!*g) return NULL;
-      n = surg_graph_first_node(*g);
-      if (n && surg_node_function(n) == f) return n;
+/* A call of a function, with its number among the calls of the model. */
+typedef struct call {
+  const surg_function *f;
+  surg_node *n;
+  size_t order;
+} call;
+
+static int by_function(const void *a, const void *b) {
+  const call *x = a, *y = b;
+  if (x->f != y->f) return (uintptr_t)x->f < (uintptr_t)y->f ? -1 : 1;
+  return (x->order > y->order) - (x->order < y->order);
+}
+
+static size_t list_calls(const special *s, call *out) {
+  size_t n = 0;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(s->c->m, g));)
+    for (surg_node *k = surg_graph_first_node(g); k; k = surg_node_next(k)) {
+      surg_function *f = surg_node_function(k);
+      if (f && out) out[n] = (call){f, k, n};
+      n += f != NULL;
     }
-    n = surg_node_next(n);
-    if (n && surg_node_function(n) == f) return n;
+  return n;
+}
+
+/* All calls of the model as it is, those of one function together; those that copies of this round
+ * contain are visited in the next. NULL: there is none, or out of memory. */
+static call *all_calls(special *s, size_t *count) {
+  *count = list_calls(s, NULL);
+  call *all = *count ? surg_pass_alloc(s->c->p, *count * sizeof *all) : NULL;
+  if (*count && !all) s->failed = true;
+  if (!all) return NULL;
+  list_calls(s, all);
+  qsort(all, *count, sizeof *all, by_function);
+  return all;
+}
+
+/* The calls of f: *n from the one that is returned on. */
+static const call *calls_of(const call *all, size_t count, const surg_function *f, size_t *n) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    const size_t mid = low + (high - low) / 2;
+    if ((uintptr_t)all[mid].f < (uintptr_t)f)
+      low = mid + 1;
+    else
+      high = mid;
   }
+  for (*n = 0; low + *n < count && all[low + *n].f == f;) ++*n;
+  return all + low;
 }
 
 static void direct(special *s, surg_node *n, surg_function *f) {
@@ -132,13 +168,11 @@ static void direct(special *s, surg_node *n, surg_function *f) {
 }
 
 /* Whether calls differ in the types of inputs, one of which is converted. */
-static bool differs(special *s, const surg_function *f, size_t inputs, size_t *calls) {
-  surg_graph *g = NULL;
+static bool differs(special *s, const call *calls, size_t n, size_t inputs) {
   const int *first = NULL;
   bool other = false, any = false;
-  *calls = 0;
-  for (surg_node *n = NULL; (n = next_call(s, f, &g, n)) && !s->failed; ++*calls) {
-    const int *types = types_of(s, n, inputs);
+  for (size_t i = 0; i < n && !s->failed; i++) {
+    const int *types = types_of(s, calls[i].n, inputs);
     if (!types) s->failed = true;
     if (!types) break;
     any = any || converts(s->c, types, inputs);
@@ -148,18 +182,14 @@ static bool differs(special *s, const surg_function *f, size_t inputs, size_t *c
   return other && any && !s->failed;
 }
 
-static void specialize(special *s, surg_function *f) {
+static void specialize(special *s, surg_function *f, const call *calls, size_t n) {
   const size_t inputs = surg_graph_input_count(surg_function_graph(f));
-  size_t calls, n_kinds = 0;
-  if (!differs(s, f, inputs, &calls)) return;
-  signature *kinds = surg_pass_alloc(s->c->p, (calls + 1) * sizeof *kinds);
-  surg_node **nodes = surg_pass_alloc(s->c->p, (calls + 1) * sizeof *nodes);
-  surg_graph *g = NULL;
-  size_t n_nodes = 0;
-  if (!kinds || !nodes) s->failed = true;
-  for (surg_node *n = NULL; !s->failed && (n = next_call(s, f, &g, n));) nodes[n_nodes++] = n;
-  for (size_t i = 0; i < n_nodes && !s->failed; i++) {
-    const int *types = types_of(s, nodes[i], inputs);
+  size_t n_kinds = 0;
+  if (!differs(s, calls, n, inputs)) return;
+  signature *kinds = surg_pass_alloc(s->c->p, (n + 1) * sizeof *kinds);
+  if (!kinds) s->failed = true;
+  for (size_t i = 0; i < n && !s->failed; i++) {
+    const int *types = types_of(s, calls[i].n, inputs);
     size_t k = 0;
     if (!types) s->failed = true;
     if (!types) break;
@@ -169,7 +199,7 @@ static void specialize(special *s, surg_function *f) {
       kinds[k] = (signature){types, k ? copy_of(s, f) : f};
       n_kinds++;
     }
-    if (!s->failed && kinds[k].f != f) direct(s, nodes[i], kinds[k].f);
+    if (!s->failed && kinds[k].f != f) direct(s, calls[i].n, kinds[k].f);
   }
 }
 
@@ -177,7 +207,13 @@ bool prec_specialize(prec *c) {
   special s = {.c = c};
   for (int round = 0; round < ROUNDS && !s.failed; round++) {
     const size_t n = surg_model_function_count(c->m), before = s.copies;
-    for (size_t i = 0; i < n && !s.failed; i++) specialize(&s, surg_model_function(c->m, i));
+    size_t count, n_calls;
+    const call *calls = all_calls(&s, &count);
+    for (size_t i = 0; calls && i < n && !s.failed; i++) {
+      surg_function *f = surg_model_function(c->m, i);
+      const call *own = calls_of(calls, count, f, &n_calls);
+      specialize(&s, f, own, n_calls);
+    }
     if (s.copies == before || s.failed) break;
     if (surg_model_infer(c->m) || surg_model_infer_calls(c->m)) s.failed = true;
   }
