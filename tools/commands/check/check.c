@@ -153,7 +153,7 @@ static int check_file(checking *c, const char *path) {
   }
   if (!f.m && file.code) {
     report_show(&file.r, file.code, file.where, file.text, NULL);
-    unread = check_target_unread(c->target, file.code);
+    unread = check_target_rest(&file.r, c->target, &c->common, &f, file.code);
     file.r.verdict = surg_verdict_name(unread);
   }
   file.r.hidden += f.sum.hidden;

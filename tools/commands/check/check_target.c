@@ -124,6 +124,28 @@ surg_verdict check_target_unread(const surg_target *t, const char *code) {
   return s == SURG_OK && support != SURG_UNSUPPORTED ? SURG_SUPPORT_UNKNOWN : SURG_UNSUPPORTED;
 }
 
+/* Passes on what the target rejects, except data files and their weights. */
+static void objected_rest(void *user, const surg_objection *o) {
+  const bool file = o->data || (o->code && !strcmp(o->code, "E111"));
+  if (o->verdict == SURG_UNSUPPORTED && !file) objected(user, o);
+}
+
+surg_verdict check_target_rest(report *r, const surg_target *t, const cli_common *common,
+                               const findings *f, const char *code) {
+  cli_common inspecting = *common;
+  target_tally all = {0};
+  telling tell = {.r = r, .all = &all};
+  quiet_model q;
+  surg_judgement sum = {.size = sizeof sum};
+  const surg_verdict v = check_target_unread(t, code);
+  inspecting.load.inspect = true;
+  if (v != SURG_SUPPORT_UNKNOWN) return v;
+  if (quiet_open_any(&q, &inspecting, f->ctx, r->path, f->bytes.p, f->bytes.n) == SURG_OK)
+    surg_target_judge(t, q.m, objected_rest, &tell, &sum);
+  quiet_close(&q);
+  return all.unsupported ? SURG_UNSUPPORTED : v;
+}
+
 /* Loads the model again, with its defects, in a context that prints nothing: trying repairs that
  * fail produces diagnostics that the user must not see. */
 surg_status check_target(report *r, const surg_target *t, const char *name,
@@ -135,7 +157,7 @@ surg_status check_target(report *r, const surg_target *t, const char *name,
   surg_status s = quiet_open_any(&q, common, f->ctx, r->path, f->bytes.p, f->bytes.n);
   if (s == SURG_OK)
     s = surg_target_judge(t, q.m, objected, &tell, &sum);
-  else if (code && check_target_unread(t, code) == SURG_SUPPORT_UNKNOWN)
+  else if (code && check_target_rest(r, t, common, f, code) == SURG_SUPPORT_UNKNOWN)
     all->unknown++; /* the file cannot be loaded as a model */
   else
     all->unsupported++;

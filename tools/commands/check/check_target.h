@@ -28,6 +28,10 @@ struct findings;
 surg_status check_target(report *r, const surg_target *t, const char *name,
                          const cli_common *common, const struct findings *f, const char *code,
                          target_tally *all);
+/* As check_target_unread. The rest of a file of which only a data file is not read is judged, and
+ * what the target rejects in it is reported. */
+surg_verdict check_target_rest(report *r, const surg_target *t, const cli_common *common,
+                               const struct findings *f, const char *code);
 /* Prints the support matrix of a model for the targets that the list `words` selects, with repairs
  * if `repairs`. Returns an exit code. */
 int check_matrix(surg_context *ctx, const cli_common *common, const judging *how, const char *words,
