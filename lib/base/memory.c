@@ -2,6 +2,7 @@
 /* The counted heap, arenas and growable arrays. */
 #include <stdlib.h>
 
+#include "base/charge.h"
 #include "base/context.h"
 #ifdef SURG_FAULT_INJECTION
 #include "base/fault.h"
@@ -28,8 +29,7 @@ static bool fault(surg_context *ctx) {
   return false;
 }
 
-/* Counts `more` bytes against the limit. */
-static bool charge(surg_context *ctx, size_t more) {
+bool surg__charge(surg_context *ctx, uint64_t more) {
   const uint64_t beside = ctx->config.beside ? ctx->config.beside->bytes : 0;
   uint64_t total, all;
   if (!surg__add_u64(ctx->bytes, more, &total) || !surg__add_u64(total, beside, &all) ||
@@ -40,6 +40,11 @@ static bool charge(surg_context *ctx, size_t more) {
   ctx->bytes = total;
   if (total > ctx->peak) ctx->peak = total;
   return true;
+}
+
+void surg__uncharge(surg_context *ctx, uint64_t bytes) {
+  assert(bytes <= ctx->bytes);
+  ctx->bytes -= bytes;
 }
 
 void *surg__heap(const surg_config *config, void *block, size_t bytes) {
@@ -64,7 +69,7 @@ static void *allocate(surg_context *ctx, size_t n, bool clear) {
     ctx->alloc_status = SURG_ELIMIT;
     return NULL;
   }
-  if (fault(ctx) || !charge(ctx, total)) return NULL;
+  if (fault(ctx) || !surg__charge(ctx, total)) return NULL;
   header *h = fresh(ctx, total, clear);
   if (!h) {
     ctx->bytes -= total;
@@ -99,7 +104,7 @@ void *surg__realloc(surg_context *ctx, void *p, size_t n) {
     ctx->alloc_status = SURG_ELIMIT;
     return NULL;
   }
-  if (fault(ctx) || (total > old && !charge(ctx, total - old))) return NULL;
+  if (fault(ctx) || (total > old && !surg__charge(ctx, total - old))) return NULL;
   header *grown = surg__heap(&ctx->config, h, total);
   if (!grown) {
     if (total > old) ctx->bytes -= total - old;

@@ -19,7 +19,8 @@ typedef struct applier {
   char *dir;              /* of `out` */
   int fd;                 /* of the patch */
   uint64_t size, at;      /* of the patch; place of the next new bytes */
-  json_t *header;
+  json_t *header; /* of doc */
+  surg__json_doc doc;
 } applier;
 
 /* A file that is complete, but has no name yet. */
@@ -56,7 +57,8 @@ static surg_status read_header(applier *p) {
   char *text = surg__alloc(p->ctx, (size_t)n);
   if (!text) return surg__oom(p->ctx, p->path);
   s = io(p, p->path, "read", surg__os_pread(p->fd, text, (size_t)n, start));
-  if (s == SURG_OK) p->header = json_loadb(text, (size_t)n, 0, NULL);
+  if (s == SURG_OK) s = surg__json_read(p->ctx, p->path, text, (size_t)n, 0, NULL, &p->doc);
+  p->header = p->doc.value;
   surg__free(p->ctx, text);
   p->at = start + n;
   if (s == SURG_OK && !json_is_object(p->header)) s = bad(p, "the header of the patch is damaged");
@@ -322,7 +324,7 @@ surg_status surg_patch_apply(surg_model *a, const char *patch, const char *out) 
   if (s == SURG_OK) s = check_model(&p, &old);
   if (s == SURG_OK) s = make_all(&p);
   if (p.fd >= 0) surg__os_close(p.fd);
-  json_decref(p.header);
+  surg__json_drop(p.ctx, &p.doc);
   free(p.dir);
   free(base);
   return s;

@@ -22,7 +22,8 @@
 struct surg_manifest {
   surg_context *ctx;
   char *path;
-  json_t *json;
+  json_t *json; /* of doc */
+  surg__json_doc doc;
   surg_model **parts;
   size_t n;
   surg__chain chain;
@@ -190,9 +191,12 @@ static surg_status read_json(surg_manifest *x) {
   json_error_t e;
   const surg_status s = surg__file_read(x->ctx, x->path, &bytes, &n);
   if (s != SURG_OK) return s;
-  x->json = json_loadb((const char *)bytes, n, 0, &e);
+  const surg_status loaded =
+      surg__json_read(x->ctx, x->path, (const char *)bytes, n, 0, &e, &x->doc);
+  x->json = x->doc.value;
   const bool meant = n && strchr("{ \t\r\n", bytes[0]); /* no model begins with these */
   surg__free(x->ctx, bytes);
+  if (loaded != SURG_OK) return loaded;
   if (!x->json && meant)
     return surg__error(x->ctx, SURG_EINVALID, x->path, "line %d: invalid JSON", e.line);
   const json_t *parts = json_object_get(x->json, "parts");
@@ -236,7 +240,7 @@ void surg_manifest_free(surg_manifest *x) {
   if (!x) return;
   for (size_t k = 0; k < x->n; k++) surg_model_free(x->parts[k]);
   surg__free(x->ctx, x->parts);
-  json_decref(x->json);
+  surg__json_drop(x->ctx, &x->doc);
   surg__free(x->ctx, x->path);
   surg__free(x->ctx, x);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads known messages from JSON (doc/messages.md). Unknown keys are errors, and each pattern must
  * match its sample messages (`seen`). */
-#include <jansson.h>
 #include <stdio.h>
 
 #include "base/context.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "target/messages.h"
 
@@ -177,12 +177,14 @@ surg_status surg__messages_read(surg__messages *all, const char *text, size_t n,
   if (n > SURG_LIMIT_TARGET_BYTES)
     return surg__error(all->ctx, SURG_ELIMIT, name, "more than %u bytes", SURG_LIMIT_TARGET_BYTES);
   json_error_t e;
-  json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
-  if (!j)
+  surg__json_doc doc;
+  surg_status s = surg__json_read(all->ctx, name, text, n, JSON_REJECT_DUPLICATES, &e, &doc);
+  if (s != SURG_OK) return s;
+  if (!doc.value)
     return surg__error(all->ctx, SURG_EINVALID, name, "line %d column %d: %s", e.line, e.column,
                        surg__q(all->ctx, e.text));
-  const surg_status s = read_file(&(reader){.all = all, .ctx = all->ctx, .file = name}, j);
-  json_decref(j);
+  s = read_file(&(reader){.all = all, .ctx = all->ctx, .file = name}, doc.value);
+  surg__json_drop(all->ctx, &doc);
   while (s && all->items.count > before)
     if (all->items.items[--all->items.count]->compiled)
       regfree(&all->items.items[all->items.count]->regex);

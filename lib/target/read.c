@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads targets from JSON. Unknown keys are errors. A target that inherits is read after its base
  * and overrides its values. */
-#include <jansson.h>
 #include <stdio.h>
 
 #include "base/context.h"
 #include "base/dtype.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "check/check.h"
 #include "target/names.h"
@@ -415,14 +415,18 @@ static bool read_target(surg__reader *r, const json_t *j) {
 
 static bool read_text(surg__reader *r, const char *text, size_t n) {
   json_error_t e;
-  json_t *j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
-  if (!j) {
+  surg__json_doc doc;
+  if (surg__json_read(r->ctx, r->file, text, n, JSON_REJECT_DUPLICATES, &e, &doc) != SURG_OK) {
+    r->failed = true;
+    return false;
+  }
+  if (!doc.value) {
     char what[JSON_ERROR_TEXT_LENGTH + 40];
     snprintf(what, sizeof what, "line %d column %d", e.line, e.column);
     return surg__read_fail(r, what, surg__q(r->ctx, e.text));
   }
-  const bool done = read_target(r, j);
-  json_decref(j);
+  const bool done = read_target(r, doc.value);
+  surg__json_drop(r->ctx, &doc);
   return done;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The safetensors format: 8 bytes with the length of a JSON header, the header, and the elements,
  * little-endian and row-major, without gaps (https://huggingface.co/docs/safetensors). */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/dtype.h"
+#include "base/json.h"
 #include "weights/weights.h"
 
 #define HEADER_MOST ((uint64_t)100 << 20) /* the limit of the format's own library */
@@ -92,9 +92,11 @@ surg_status surg__safetensors_list(surg__storage *f) {
   char *text = surg__alloc(f->ctx, (size_t)n + 1);
   if (!text) return surg__oom(f->ctx, f->path);
   s = surg__storage_read(f, sizeof head, text, (size_t)n);
-  json_error_t why;
-  json_t *all = s == SURG_OK ? json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &why) : NULL;
+  surg__json_doc doc = {0};
+  if (s == SURG_OK)
+    s = surg__json_read(f->ctx, f->path, text, (size_t)n, JSON_REJECT_DUPLICATES, NULL, &doc);
   surg__free(f->ctx, text);
+  json_t *all = doc.value;
   if (s == SURG_OK && !json_is_object(all))
     s = surg__storage_bad(f, "is not a valid safetensors file: its header is not a JSON object");
   for (void *i = s == SURG_OK ? json_object_iter(all) : NULL; i && s == SURG_OK;
@@ -103,7 +105,7 @@ surg_status surg__safetensors_list(surg__storage *f) {
     if (strcmp(name, METADATA) != 0)
       s = read_entry(f, sizeof head + n, name, json_object_iter_value(i));
   }
-  json_decref(all);
+  surg__json_drop(f->ctx, &doc);
   return s;
 }
 

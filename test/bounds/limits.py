@@ -146,6 +146,30 @@ def two_models(tool):
     return bad
 
 
+def headers(tool):
+    """JSON that others wrote: its values need 20 and more times as much memory as their text."""
+    with tempfile.TemporaryDirectory() as folder:
+        numbers = b"[" + b"1," * 3000000 + b"1]"
+        header = b'{"h":{"dtype":"F32","shape":' + numbers + b',"data_offsets":[0,4]}}'
+        patch = b'{"from":' + numbers + b"}"
+        write(folder, "m.onnx", shapes.chain(1))
+        write(folder, "w.safetensors", len(header).to_bytes(8, "little") + header)
+        write(folder, "m.patch", b"onnxsurg-patch 1 %d\n" % len(patch) + patch)
+        write(folder, "m.json", b'{"onnxsurg_split":1,"parts":' + numbers + b"}")
+        write(folder, "my.target", b'{"engine":"e","version":' + numbers + b"}")
+        commands = [["weights", "--import", "w.safetensors", "m.onnx", "out.onnx"],
+                    ["patch", "m.onnx", "m.patch", "out.onnx"], ["merge", "-o", "out.onnx", "m.json"],
+                    ["check", "--target", "my.target", "m.onnx"]]
+        least = peak(tool, folder, ["check", "--target", "opencv-4.10", "m.onnx"])[1] + 4 * MIB
+        bad = []
+        for c in commands:
+            code, used, error = peak(tool, folder, [*c[:-1], "--max-memory", str(32 * MIB), c[-1]])
+            if code != 4 or "--max-memory" not in error or used > 32 * MIB * 1.1 + least:
+                bad.append(f"headers: {c[0]}: exit {code}, {used / MIB:.0f} MiB: {error.strip()[:200]}")
+    print(f"headers: {len(commands)} commands, {len(bad)} beyond")
+    return bad
+
+
 def memory(tool, n, few):
     bad = []
     commands = [["-o", "out.onnx", "m.onnx"], ["check", "m.onnx"], ["run", "m.onnx"],
@@ -187,7 +211,7 @@ def main():
     strict = "--strict" in sys.argv
     tool = os.path.abspath(sys.argv[1])
     n = int(os.environ.get("ONNXSURG_SCALE", "2000"))
-    bad = times(tool, strict) + two_models(tool) + memory(tool, n, "--few" in sys.argv)
+    bad = times(tool, strict) + two_models(tool) + headers(tool) + memory(tool, n, "--few" in sys.argv)
     for line in bad:
         print("FAIL", line)
     return 1 if bad else 0
