@@ -40,7 +40,8 @@ surg_graph *surg_graph_parent(const surg_graph *g) {
   return g && g->parent_node ? g->parent_node->graph : NULL;
 }
 
-/* The first graph from attribute i of n on, or of a node after n; of that attribute from index k. */
+/* The first graph from attribute i of n on, or of a node after n; of that attribute from index k
+ * on. */
 static surg_graph *first_inner(const surg_node *n, uint32_t i, size_t k) {
   for (; n; n = n->next, i = 0)
     for (; i < n->n_attr; i++, k = 0)

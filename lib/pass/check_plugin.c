@@ -20,15 +20,20 @@ typedef struct collecting {
   const surg__errors *before;
   bool failed, *matched; /* matched[i]: error i of `before` is still there */
   bool names;            /* two nodes of one name count as an error */
+  size_t next;           /* the error after the last match: errors come in the order of nodes */
   char *line;
   size_t room;
 } collecting;
 
-/* Finds an error of `before` with this hash that is not matched yet. */
+/* Finds an error of `before` with this hash that is not matched yet. O(1) while the order of errors
+ * is the same. */
 static bool match(collecting *c, uint64_t hash) {
-  for (size_t i = 0; i < c->before->hashes.count; i++) {
+  const size_t n = c->before->hashes.count;
+  for (size_t k = 0; k < n; k++) {
+    const size_t i = c->next + k < n ? c->next + k : c->next + k - n;
     if (c->before->hashes.items[i] != hash || c->matched[i]) continue;
     c->matched[i] = true;
+    c->next = i + 1;
     return true;
   }
   return false;

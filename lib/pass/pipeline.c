@@ -120,8 +120,9 @@ static const char *unescape(const char *p, char *out) {
 }
 
 static surg_status quoted(parser *ps, surg__word *out) {
-  const char *open = ps->p, *p = open + 1;
-  char *to = surg__arena_alloc(ps->arena, strlen(open)); /* not longer than the rest of the text */
+  const char *open = ps->p, *p = open + 1, *end = p;
+  while (*end && *end != *open) end += *end == '\\' && end[1] ? 2 : 1;
+  char *to = surg__arena_alloc(ps->arena, (size_t)(end - open)); /* escapes only shorten it */
   if (!to) return no_memory(ps);
   *out = (surg__word){to, true};
   while (*p && *p != *open) {

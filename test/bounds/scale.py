@@ -23,7 +23,9 @@ COMMANDS = [["--no-fsync", "m.onnx", "out.onnx"], ["check", "m.onnx"],
             ["rename", "--no-fsync", "--prefix", "q/", "--of", "values", "m.onnx", "out.onnx"],
             ["--no-fsync", "--opset", "21", "--allow", "lossy", "m.onnx", "out.onnx"],
             ["check", "--target", "onnxruntime-1.4", "m.onnx"], ["info", "--json", "m.onnx"],
-            ["cat", "m.onnx"]]
+            ["cat", "m.onnx"], ["set", "--no-fsync", "--version", "3", "m.onnx", "out.onnx"],
+            ["--no-fsync", "--pass", "to-float16", "m.onnx", "out.onnx"],
+            ["--pass-file", "words", "--print-pipeline"]]
 
 
 def names_limit(error):
@@ -98,6 +100,8 @@ def main():
             for n in (a.n, a.n * a.factor):
                 with open(os.path.join(folder, "m.onnx"), "wb") as f:
                     f.write(shape(n))
+                with open(os.path.join(folder, "words"), "w") as f:
+                    f.write("outputs{add=%s}" % "+".join(f'"a {i}"' for i in range(n)))
                 results.append([measure(tool, c, folder) for c in commands])
             large = results[1]
             for i, c in enumerate(commands):
