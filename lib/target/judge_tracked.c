@@ -346,6 +346,26 @@ static void judge_inner(surg__judge *j) {
                        surg__judge_name(j, lost));
 }
 
+/* Checks the sizes before the last two of operands that must have them in common (`same`): the
+ * importer must not have lost one of a single operand. */
+static void judge_batches(surg__judge *j) {
+  const surg_value *ends[2] = {surg_node_input(j->n, 0), surg_node_input(j->n, 1)};
+  const surg_type *t = shape_of(ends[0]), *u = shape_of(ends[1]);
+  trace x = {TRACED_MOST, true};
+  if (!j->f->inner || !j->f->but_two || !t || !u || surg_type_rank(t) != surg_type_rank(u)) return;
+  if (only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n))))) return;
+  for (size_t axis = 0; axis + 2 < surg_type_rank(t); axis++) {
+    const bool first = is_lost(j, ends[0], axis, &x), second = is_lost(j, ends[1], axis, &x);
+    if (first == second || !x.left) continue;
+    const bool certain = is_open(j, ends[first], axis, &x) == SURG__NO;
+    surg__judge_object(j, certain ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, ends[second],
+                       "the importer does not know a size of %s that %s has, too: a Reshape has 0 "
+                       "or -1 there, and the model has inputs of open size",
+                       surg__judge_name(j, ends[second]), surg__judge_name(j, ends[first]));
+    return;
+  }
+}
+
 static void judge_settled(surg__judge *j) {
   if (!j->f->settled) return;
   const surg_graph *g = surg_node_graph(j->n);
@@ -684,6 +704,7 @@ bool surg__judge_tracked(surg__judge *j) {
   if (!fits_unshared(j)) return false;
   if (!fits_stored(j) || !fits_ranked(j) || !fits_layers(j) || !fits_agreed(j)) return false;
   judge_inner(j);
+  judge_batches(j);
   judge_settled(j);
   return true;
 }
