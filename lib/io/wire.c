@@ -69,12 +69,12 @@ static size_t get_value(surg__field *f, const uint8_t *p, uint64_t at, uint64_t 
       uint64_t len;
       used = get_varint(p, n < VARINT_BYTES ? (size_t)n : VARINT_BYTES, VARINT_BYTES, &len);
       if (!used) {
-        *why = "a length that is no number";
+        *why = "its length is not a number";
         return 0;
       }
       if (len > n - used) {
-        *why = last ? "a length past the end of the file: is it cut short?"
-                    : "a length past the end of its message";
+        *why = last ? "its length exceeds the file, which is truncated or damaged"
+                    : "its length exceeds the message that contains it";
         return 0;
       }
       f->body = (surg__span){at + used, len};
