@@ -251,8 +251,40 @@ static bool judge_external(walk *w, const surg_graph *g) {
   return false;
 }
 
+static bool is_typed(const surg_value *v) {
+  const surg_graph *g = surg_value_graph(v);
+  const surg_type *t = surg_value_declared_type(v);
+  for (size_t i = 0; !t && i < surg_graph_output_count(g); i++)
+    if (surg_graph_output(g, i) == v) t = surg_graph_output_type(g, i);
+  return t && has_element(t);
+}
+
+/* The first output of a call of the function whose type is not declared; NULL: none. */
+static const surg_value *untyped_result(const surg_model *m, const surg_function *f) {
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      for (size_t i = 0; surg_node_function(n) == f && i < surg_node_output_count(n); i++) {
+        const surg_value *v = surg_node_output(n, i);
+        if (v && !is_typed(v)) return v;
+      }
+  return NULL;
+}
+
+/* Reports a function with nodes out of order, where the engine, which infers types in the order of
+ * the file, may not find the types of its results. */
+static void judge_function_order(walk *w, const surg_function *f) {
+  const surg_value *v = untyped_result(w->m, f);
+  if (!v) return;
+  surg__buf_printf(&w->text, "nodes of function %s precede nodes that they read",
+                   surg__q(w->t->ctx, surg_function_name(f)));
+  surg__buf_printf(&w->text, "; whether the engine infers the type of %s is unknown",
+                   surg__q(w->t->ctx, surg_value_name(v)));
+  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_ORDER, .value = v});
+}
+
 static void judge_order(walk *w, const surg_graph *g) {
   const bool called = w->t->unsorted_functions && g->kind == SURG_GRAPH_FUNCTION;
+  if (called && g->sorted_on_load) judge_function_order(w, surg_graph_function(g));
   const bool body = w->t->unsorted_main && g != surg_model_graph(w->m) && !called;
   if (!g->sorted_on_load || (w->t->unsorted == SURG__YES && !body)) return;
   surg__buf_puts(&w->text, "a node precedes the producer of its input");
