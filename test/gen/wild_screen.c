@@ -103,14 +103,13 @@ static enum level compare_floats(const surg__array *a, const surg__array *b) {
   enum level worst = EQUAL;
   for (uint64_t i = 0; i < a->count && worst < OTHER; i++) {
     const double p = number(a, i), q = number(b, i);
+    const double limit = small(a->dtype) + relative(a->dtype) * fabs(p) + 1e-5 * most;
     enum level l = OTHER;
     if (isnan(p) && isnan(q)) continue;
     if (p == q && signbit(p) == signbit(q)) continue;
     if (isnan(p) || isnan(q))
       l = NAN_THERE;
-    else if (p == q || (isfinite(p - q) && fabs(p - q) <= small(a->dtype) +
-                                                              relative(a->dtype) * fabs(p) +
-                                                              1e-5 * most))
+    else if (p == q || (isfinite(p - q) && fabs(p - q) <= limit))
       l = NEAR;
     if (l > worst) worst = l;
   }
@@ -318,8 +317,8 @@ static bool screen_model(screen *s, uint64_t seed, const char *kind, bool alone)
 static surg_status options_of(surg__ort *o, int level, void **options) {
   surg_status s = surg__ort_status(o, SURG__ORT(o->api, CreateSessionOptions)(options), NULL);
   if (s == SURG_OK)
-    s = surg__ort_status(
-        o, SURG__ORT(o->api, SetSessionGraphOptimizationLevel)(*options, level), NULL);
+    s = surg__ort_status(o, SURG__ORT(o->api, SetSessionGraphOptimizationLevel)(*options, level),
+                         NULL);
   if (s == SURG_OK)
     s = surg__ort_status(o, SURG__ORT(o->api, SetIntraOpNumThreads)(*options, 1), NULL);
   if (s == SURG_OK)
