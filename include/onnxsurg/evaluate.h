@@ -196,12 +196,14 @@ SURG_EXPORT void surg_session_watch(surg_session *s, surg_node_time_fn fn, void 
 /* Called with each value that a node computes, and each input that a subgraph or a function
  * receives, in the order of the run: once in each iteration of a loop and each call of a function.
  * Not with what DequantizeLinear and Transpose make of large weights alone: no run needs it whole.
- * The array is valid during the call. Before that with NULL and NULL, once for each run: if the
- * model rejects the inputs that are drawn for it, others are drawn, and it is run again. */
+ * The array is valid during the call. */
 typedef void (*surg_value_fn)(void *user, const surg_value *v, const surg_array *a);
 /* Sets what is called with the values of all graphs of the model; NULL: nothing. The built-in
  * evaluator alone does. */
 SURG_EXPORT void surg_session_observe(surg_session *s, surg_value_fn fn, void *user);
+/* The number of runs that the built-in evaluator began: more than one for a surg_session_run whose
+ * model rejects inputs that are drawn for it, since others are drawn then. */
+SURG_EXPORT uint64_t surg_session_runs(const surg_session *s);
 /* A copy of a model whose outputs are its own, then all values that nodes of its main graph
  * compute; to free with surg_model_free. SURG_EUSAGE for NULL, SURG_ENOMEM. O(model) */
 SURG_EXPORT surg_status surg_model_all_outputs(const surg_model *model, surg_model **out);

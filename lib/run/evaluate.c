@@ -190,12 +190,6 @@ static surg_status show(void *user, const surg_value *v, const surg__array *a) {
   return status;
 }
 
-/* A run on drawn inputs may be one of several. */
-static void begin(void *user) {
-  surg_session *s = user;
-  s->observe(s->observer, NULL, NULL);
-}
-
 static surg_status show_output(void *user, const surg_node *n, size_t output,
                                const surg__array *a) {
   return show(user, surg_node_output(n, output), a);
@@ -203,7 +197,6 @@ static surg_status show_output(void *user, const surg_node *n, size_t output,
 
 static void set_hooks(surg_session *s) {
   s->exec.watched = (surg__session){.user = s};
-  s->exec.begin = s->observe ? begin : NULL;
   if (s->report) {
     s->exec.watched.before = before;
     s->exec.watched.after = after;
@@ -227,6 +220,10 @@ void surg_session_observe(surg_session *s, surg_value_fn fn, void *user) {
   s->observe = fn;
   s->observer = user;
   set_hooks(s);
+}
+
+uint64_t surg_session_runs(const surg_session *s) {
+  return s ? s->exec.runs : 0;
 }
 
 surg_status surg_model_all_outputs(const surg_model *model, surg_model **out) {

@@ -54,7 +54,7 @@ static surg_status interpret(surg__exec *r, const surg__array *in, surg__array *
   surg__lowered_begin(r->lowered);
   s.otherwise = surg__lowered_compute;
   s.other = r->lowered;
-  if (r->begin) r->begin(s.user);
+  r->runs++;
   const surg_status status = surg__session_run(&s, r->model, in, out);
   r->marks = surg__lowered_marks(r->lowered, &r->marked);
   r->open = s.open;

@@ -35,7 +35,7 @@ typedef struct surg__exec {
   struct surg__links *links; /* run_chain.c: the sessions of the parts; NULL: there are none */
   surg__session watched;     /* before, after, watch and user belong to the caller, who sets them
                               * after opening */
-  void (*begin)(void *user); /* as these: called before each run of the interpreter; may be NULL */
+  uint64_t runs;    /* of the interpreter, begun */
   bool foreign;     /* the last run of the interpreter met an operator that ONNX does not define */
   const char *open; /* of the last run of the interpreter, as in surg__session */
   surg__lowered *lowered; /* computes nodes without a kernel; NULL: there were none so far */

@@ -136,24 +136,26 @@ static void count(quant_value *x, const float *f, uint64_t n) {
 typedef struct visitor {
   quant_static_state *s;
   void (*visit)(quant_value *x, const float *f, uint64_t n);
+  const surg_session *session;
   quant_value *before; /* the values before the sample */
-  bool begun;          /* the sample is run */
+  uint64_t run;        /* of the session, of which values were taken; 0: none of this sample */
 } visitor;
 
 /* Values of a run on drawn inputs that the model rejected do not count. */
-static void restart(visitor *o) {
-  if (o->begun) {
+static void restart(visitor *o, uint64_t run) {
+  if (o->run) {
     o->s->redrawn = true;
     if (o->before) memcpy(o->s->values, o->before, o->s->n_values * sizeof *o->before);
   } else if (o->before) {
     memcpy(o->before, o->s->values, o->s->n_values * sizeof *o->before);
   }
-  o->begun = true;
+  o->run = run;
 }
 
 static void take(void *user, const surg_value *v, const surg_array *a) {
   visitor *o = user;
-  if (!v) restart(o);
+  const uint64_t run = surg_session_runs(o->session);
+  if (run != o->run) restart(o, run);
   quant_value *x = v ? quant_value_of(o->s, v) : NULL;
   if (x && !x->broken && surg_array_dtype(a) == SURG_FLOAT)
     o->visit(x, surg_array_data(a), surg_array_count(a));
@@ -173,7 +175,8 @@ static bool failed(quant_static_state *s, const samples_runs *r) {
 static surg_status run_one(quant_static_state *s, samples_runs *r, uint64_t i, visitor *o) {
   surg_inputs *in = NULL;
   const bool twice = !o->before && s->redrawn;
-  o->begun = false;
+  o->run = 0;
+  o->session = r->session;
   surg_session_observe(r->session, twice ? NULL : take, o);
   surg_status st = samples_run(s->c->p, r, i, &in);
   for (size_t k = 0; st == SURG_OK && k < surg_graph_input_count(s->g); k++) {
@@ -194,7 +197,7 @@ static surg_status run_one(quant_static_state *s, samples_runs *r, uint64_t i, v
  * NULL: what `visit` does cannot be undone. */
 static bool run_all(quant_static_state *s, samples_runs *r, quant_value *before,
                     void (*visit)(quant_value *x, const float *f, uint64_t n)) {
-  visitor o = {s, visit, before, false};
+  visitor o = {s, visit, r->session, before, 0};
   for (s->samples = 0;; s->samples++) {
     const surg_status st = run_one(s, r, s->samples, &o);
     if (st == SURG_ENOTFOUND) return true;
