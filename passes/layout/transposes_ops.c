@@ -281,8 +281,9 @@ bool tr_constant_moves(const surg_value *v, const tr_order *order, bool exact) {
   const uint64_t count = surg_tensor_count(t), bytes = surg_tensor_bytes(t);
   if (exact ? rank != order->n : rank > order->n) return false;
   if (!exact && count == 1) return true;
+  uint8_t byte; /* elements of a missing data file cannot move */
   return surg_tensor_dtype(t) != SURG_STRING && count > 0 && bytes % count == 0 &&
-         bytes <= TR_MOVED;
+         bytes <= TR_MOVED && surg_tensor_read(t, 0, &byte, 1) == SURG_OK;
 }
 
 /* Copies the elements of t, with its rank extended to order->n, in that order. */
