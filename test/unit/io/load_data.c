@@ -336,7 +336,7 @@ START_TEST(external_places_are_checked) {
   for (size_t i = 0; i < SURG_COUNT(locations); i++)
     external_bad(SURG_EINVALID, locations[i], "0", "8", "");
   external_bad(SURG_EINVALID, NULL, "0", "8", "names no location");
-  external_bad(SURG_EINVALID, ".", "0", "8", "no regular file");
+  external_bad(SURG_EINVALID, ".", "0", "8", "is not a regular file");
   ck_assert_int_eq(symlink("../outside.bin", "m/out.bin") | symlink("..", "m/up") |
                        symlink("/dev/zero", "m/zero") | mkfifo("m/fifo", 0600) |
                        symlink("w.bin", "m/inner.bin") | link("outside.bin", "m/hard.bin"),
@@ -344,7 +344,7 @@ START_TEST(external_places_are_checked) {
   external_bad(SURG_EINVALID, "out.bin", "0", "8", "leads out");
   external_bad(SURG_EINVALID, "up/outside.bin", "0", "8", "leads out");
   external_bad(SURG_EINVALID, "zero", "0", "8", "leads out");
-  external_bad(SURG_EINVALID, "fifo", "0", "8", "no regular file");
+  external_bad(SURG_EINVALID, "fifo", "0", "8", "is not a regular file");
   external_ok("inner.bin", "0", "8", 0);
   external_ok("hard.bin", "8", "8", 8);
   options.strict_external = true;
