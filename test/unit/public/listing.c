@@ -209,7 +209,7 @@ START_TEST(targets_state_facts) {
   ck_assert_ptr_nonnull(strstr(words, "versions 6"));
   surg_context_free_bytes(ctx, words);
   ck_assert_int_eq(surg_target_fact(t, 0, 0, &words), SURG_OK);
-  ck_assert_str_eq(words, "refused; no loops");
+  ck_assert_str_eq(words, "unsupported; no loops");
   surg_context_free_bytes(ctx, words);
   ck_assert_int_eq(surg_target_fact(t, 1, 1, &words), SURG_ENOTFOUND);
   ck_assert_ptr_null(surg_target_fact_source(t, 1, 1));
