@@ -28,8 +28,9 @@ class Man(Case):
         return dict(zip(parts[1::2], parts[2::2]))
 
     def commands(self):
+        # A list that ends with "..." names passes.
         text = self.ok('--help').decode()
-        return '|'.join(re.findall(r'^ +onnxsurg ((?:\w+\|)+\w+)', text, re.M)).split('|')
+        return '|'.join(re.findall(r'^ +onnxsurg ((?:\w+\|)+\w+)(?=\s)', text, re.M)).split('|')
 
     def test_program(self):
         named = set(re.findall(r'\bFl -([a-z][a-z-]*)', self.sections()['Options']))

@@ -237,7 +237,7 @@ class Silent(Case):
             y = If (c) <then_branch = t () => (float[2] r) { },
                         else_branch = e () => (float[2] z) { z = Identity (x) }> }""")
         b = self.text('b.onnxtxt', self.read(a).decode().replace('r =', 'q =').replace(' r)', ' q)'))
-        self.assertIn('y: not comparable: it rests on random draws', self.verify(1, a, b))
+        self.assertIn('y: not comparable: it depends on random numbers', self.verify(1, a, b))
         # -1 for every x that is drawn, and yet not a constant.
         a = self.text('a.onnxtxt', HEAD + """g (float[2] x) => (float[2] y)
             <float[2] k = {-1, -1}, float[2] s = {5000, 5000}, bool f = {0}> {

@@ -327,7 +327,7 @@ class Misspelled(Case):
         ("'alpa'; did you mean 'alpha'", 'insert', '--at', 'features', '--op', 'LeakyRelu', '--alpa=1'),
         ("no operator Rel in opset 17; did you mean Relu", 'insert', '--at', 'features', '--op', 'Rel'),
         ("'producr' is no option; an attribute needs --node; did you mean 'producer'", 'set', '--producr=me'),
-        ("'flot' is no type.*; did you mean 'float'", 'set', '--value', 'scores', '--type', 'flot'),
+        ("'flot' is not a type.*; did you mean 'float'", 'set', '--value', 'scores', '--type', 'flot'),
         ("'inptu.image' is none.*; did you mean 'input'", 'rename', '--inptu.image=x'),
         ("'valeus' is none.*; did you mean 'values'", 'rename', '--prefix', 'x', '--of', 'valeus'),
         ("'ai.onx'; did you mean 'ai.onnx'", 'move-domain', '--from', 'ai.onx', '--to', 'x'),

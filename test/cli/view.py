@@ -256,7 +256,7 @@ class View(Case):
 
     def test_wrong(self):
         self.bad(2, r'view expects one model', 'view')
-        self.bad(2, r'choose one', 'view', '--svg', '--dot', 'in.onnx')
+        self.bad(2, r'--svg and --dot exclude each other', 'view', '--svg', '--dot', 'in.onnx')
         self.bad(2, r'--layout expects auto, own or dot', 'view', '--layout', 'x', 'in.onnx')
         self.bad(2, r'--limit expects', 'view', '--limit', '0', 'in.onnx')
         self.bad(3, r'none.onnx', 'view', 'none.onnx')

@@ -131,7 +131,7 @@ static void show_text(const job *j, const surg_compare_report *report,
     printf("not checked: %s%s\n", r->skip_why,
            r->open_dims ? "; sizes of symbolic dimensions were chosen: see --dim" : "");
   else if (!r->informative && !*r->failure)
-    printf("not checked: every output is constant%s\n",
+    printf("not checked: no output that can be compared has two different values%s\n",
            r->redrawn ? ", also for inputs from other ranges" : "");
   else if (!j->common.quiet) {
     printf("%u run%s compared, %u skipped", r->checked, r->checked == 1 ? "" : "s", r->skipped);
