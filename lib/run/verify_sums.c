@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-#include "base/dtype.h"
 #include "eval/core/number.h"
 #include "eval/core/piece.h"
 #include "ir/ir.h"
@@ -19,8 +18,9 @@ static bool adds(const surg_node *n) {
   return surg_node_result_exactness(n, SURG_FLOAT) >= SURG_ROUNDING;
 }
 
+/* Floats of 8 bits and less have no kernels that add. */
 static bool is_float(const surg__array *a) {
-  return !surg__array_is_list(a) && surg__dtype_is_float(a->dtype);
+  return !surg__array_is_list(a) && surg__is_real(a->dtype);
 }
 
 /* Whether the array has a NaN (nans) or an infinity; *out (may be NULL): a copy with 0 in place of
