@@ -181,7 +181,7 @@ surg_status surg__chain_run(surg__exec *r, const surg__array *in, surg__array *o
     drop(x->out, x->n_out);
     s = surg__exec_run(&x->exec, x->in, x->out);
     r->foreign = x->exec.foreign;
-    r->open = x->exec.open;
+    if (!r->open) r->open = x->exec.open;
     if (!r->marks) r->marked = x->exec.marked;
     r->marks += x->exec.marks;
     if (s != SURG_OK) snprintf(r->why, sizeof r->why, "part %zu: %.500s", k + 1, x->exec.why);
