@@ -428,7 +428,6 @@ typedef struct surg__header {
 } surg__header;
 
 #define SURG__NOWHERE UINT64_MAX /* offset of a defect of the model as a whole */
-/* A defect that a lenient load found (io/defects.c). */
 /* What a defect is about, where its code alone does not say it and verdicts depend on it. */
 typedef enum surg__defect_kind {
   SURG__DEFECT_OTHER = 0,
@@ -441,6 +440,7 @@ typedef enum surg__defect_kind {
   SURG__DEFECT_UNSET    /* E117: a reference to an attribute that the function does not have */
 } surg__defect_kind;
 
+/* A defect that a lenient load found (io/defects.c). */
 typedef struct surg__defect {
   const char *code;  /* static string */
   const char *text;  /* escaped */
