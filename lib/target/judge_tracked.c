@@ -360,7 +360,7 @@ static void judge_batches(surg__judge *j) {
     const bool certain = is_open(j, ends[first], axis, &x) == SURG__NO;
     surg__judge_object(j, certain ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, ends[second],
                        "the importer does not know a size of %s that %s has, too: a Reshape has 0 "
-                       "or -1 there, and the model has inputs of open size",
+                       "or -1 there, and the model has dynamic inputs",
                        surg__judge_name(j, ends[second]), surg__judge_name(j, ends[first]));
     return;
   }
