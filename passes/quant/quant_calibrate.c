@@ -75,7 +75,7 @@ bool quant_static_options(quant_static_state *s) {
       return usage(s, "option tolerance: expected a number of at least 0, such as 0.01");
   }
   while (method && s->method < 4 && strcmp(method, methods[s->method])) s->method++;
-  if (s->method == 4) return usage(s, "method is minmax, percentile, entropy or mse");
+  if (s->method == 4) return usage(s, "option method: expected minmax, percentile, entropy or mse");
   if (s->activations == SURG_FLOAT8E4M3FN) {
     s->symmetric = true;
     if (!s->c->dtype) s->c->dtype = SURG_FLOAT8E4M3FN;
@@ -255,36 +255,29 @@ static bool has_small(const quant_static_state *s, const quant_value *x) {
   return x->seen && !x->broken && size > 0 && has_between(x, 0, size_of((float)(size / 512)));
 }
 
-/* Marks values with small elements from which v is computed, back to products of matrices. */
-static void mark_fine(quant_static_state *s, surg_value *v, quant_value **stack) {
-  size_t depth = 0;
-  quant_value *x = quant_value_of(s, v);
-  if (!x || x->met) return;
+/* Marks a value; false: it was marked before. Values with small elements stay floats. */
+static bool mark_fine(const quant_static_state *s, quant_value *x) {
+  if (x->met) return false;
   x->met = true;
-  stack[depth++] = x;
-  while (depth > 0) {
-    x = stack[--depth];
-    x->fine = has_small(s, x);
-    const surg_node *n = surg_value_producer(x->v, NULL);
-    if (!n || !surg_node_schema(n) || surg_node_subgraph(n, 0) ||
-        surg_schema_narrow(surg_node_schema(n)) == SURG_NARROW_GAIN)
-      continue;
-    for (size_t i = 0; i < surg_node_input_count(n); i++) {
-      quant_value *y = quant_value_of(s, surg_node_input(n, i));
-      if (!y || y->met) continue;
-      y->met = true; /* at most once a value: the stack has room */
-      stack[depth++] = y;
-    }
-  }
+  x->fine = has_small(s, x);
+  return true;
 }
 
-/* Marks v, which becomes an integer, and values from which it is computed, back to results of
- * products: sizes, positions and times, of which 8 bits have too few digits. */
-static void mark_whole(quant_static_state *s, surg_value *v, quant_value **stack) {
+/* Likewise what an integer is computed from: sizes, positions and times, of which 8 bits have too
+ * few digits. */
+static bool mark_whole(const quant_static_state *s, quant_value *x) {
+  (void)s;
+  const bool first = !x->whole;
+  x->whole = true;
+  return first;
+}
+
+/* Marks v and the values from which it is computed, back to results of products. */
+static void mark_back(quant_static_state *s, surg_value *v, quant_value **stack,
+                      bool (*mark)(const quant_static_state *s, quant_value *x)) {
   size_t depth = 0;
   quant_value *x = quant_value_of(s, v);
-  if (!x || x->whole) return;
-  x->whole = true;
+  if (!x || !mark(s, x)) return;
   stack[depth++] = x;
   while (depth > 0) {
     const surg_node *n = surg_value_producer(stack[--depth]->v, NULL);
@@ -292,10 +285,8 @@ static void mark_whole(quant_static_state *s, surg_value *v, quant_value **stack
         surg_schema_narrow(surg_node_schema(n)) == SURG_NARROW_GAIN)
       continue;
     for (size_t i = 0; i < surg_node_input_count(n); i++) {
-      quant_value *y = quant_value_of(s, surg_node_input(n, i));
-      if (!y || y->whole) continue;
-      y->whole = true; /* at most once a value: the stack has room */
-      stack[depth++] = y;
+      x = quant_value_of(s, surg_node_input(n, i));
+      if (x && mark(s, x)) stack[depth++] = x; /* at most once a value: the stack has room */
     }
   }
 }
@@ -315,8 +306,8 @@ static bool find_delicate(quant_static_state *s) {
   for (surg_graph *g = NULL; stack && (g = surg_model_next_graph(s->c->m, g));)
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       for (size_t i = 0; i < surg_node_input_count(n); i++)
-        if (magnifies(n, i)) mark_fine(s, surg_node_input(n, i), stack);
-      if (makes_whole(n)) mark_whole(s, surg_node_input(n, 0), stack);
+        if (magnifies(n, i)) mark_back(s, surg_node_input(n, i), stack, mark_fine);
+      if (makes_whole(n)) mark_back(s, surg_node_input(n, 0), stack, mark_whole);
     }
   return stack != NULL;
 }
