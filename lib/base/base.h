@@ -17,6 +17,10 @@
 
 #define SURG_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+static inline uint64_t surg__min_u64(uint64_t a, uint64_t b) {
+  return a < b ? a : b;
+}
+
 /* --- checked arithmetic: false on overflow, with *out unchanged --- */
 static inline bool surg__mul(size_t a, size_t b, size_t *out) {
   size_t r;

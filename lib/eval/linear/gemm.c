@@ -7,10 +7,6 @@
 
 #define BLOCK SURG__GEMM_BLOCK
 
-static uint64_t least(uint64_t a, uint64_t b) {
-  return a < b ? a : b;
-}
-
 static uint64_t padded(uint64_t n, unsigned to) {
   return (n + to - 1) / to * to;
 }
@@ -59,8 +55,9 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
     m = n;
     n = swap;
   }
-  size_t rows = (size_t)padded(least(m, BLOCK), kernel->height);
-  size_t columns = (size_t)padded(least(n, BLOCK), kernel->width), depth = (size_t)least(d, BLOCK);
+  size_t rows = (size_t)padded(surg__min_u64(m, BLOCK), kernel->height);
+  size_t columns = (size_t)padded(surg__min_u64(n, BLOCK), kernel->width);
+  size_t depth = (size_t)surg__min_u64(d, BLOCK);
   *r = (surg__gemm_room){.kernel = kernel, .rows = rows, .panel = 1, .k = k};
   r->sums = surg__k_scratch(k, rows * BLOCK, sizeof *r->sums);
   if (!r->sums) return SURG__K_NOMEM;
@@ -71,7 +68,8 @@ surg__kstatus surg__gemm_init(surg_kctx *k, surg__gemm_room *r, uint64_t m, uint
 
 surg__kstatus surg__gemm_widen(surg__gemm_room *r, uint64_t n) {
   if (r->rows == 0) return SURG__K_OK;
-  const uint64_t panel = least(least(n / BLOCK + 1, SURG__GEMM_PANEL), BLOCK / r->rows);
+  const uint64_t wide = surg__min_u64(n / BLOCK + 1, SURG__GEMM_PANEL);
+  const uint64_t panel = surg__min_u64(wide, BLOCK / r->rows);
   if (panel < 2) return SURG__K_OK;
   r->panel = panel;
   r->sums = surg__k_scratch(r->k, (size_t)(panel * r->rows) * BLOCK, sizeof *r->sums);
@@ -97,7 +95,7 @@ static bool stage_block(const side *s, uint64_t first, uint64_t lines, uint64_t 
 static void pack_block(const side *s, uint64_t first, uint64_t lines, uint64_t depth, uint64_t n) {
   const uint64_t width = s->width;
   for (uint64_t i = 0; i < lines; i += width) {
-    surg__panel p = {depth, n, first + i, least(width, lines - i), width, s->to + i * n};
+    surg__panel p = {depth, n, first + i, surg__min_u64(width, lines - i), width, s->to + i * n};
     s->pack(s->user, &p);
   }
 }
@@ -108,7 +106,7 @@ static void multiply_block(const surg__gemm_room *r, double *sums, uint64_t rows
   const surg__gemm_kernel *kernel = r->kernel;
   for (uint64_t j = 0; j < columns; j += kernel->width) {
     for (uint64_t i = 0; i < rows; i += kernel->height) {
-      const unsigned n = (unsigned)least(kernel->height, rows - i);
+      const unsigned n = (unsigned)surg__min_u64(kernel->height, rows - i);
       kernel->tile(depth, r->a + i * depth, r->b + j * depth, sums + i * BLOCK + j, n);
     }
   }
@@ -141,7 +139,7 @@ static bool run_panel(const surg__gemm *g, const surg__gemm_room *r, const opera
   memset(r->sums, 0, (size_t)((columns + BLOCK - 1) / BLOCK) * size * sizeof *r->sums);
   for (uint64_t k = 0; k < g->d; k += BLOCK) {
     if (k % ASK_DEPTH == 0 && surg__k_stopped(r->k)) return false;
-    const uint64_t depth = least(BLOCK, g->d - k);
+    const uint64_t depth = surg__min_u64(BLOCK, g->d - k);
     /* If the depth fits one block, the panels of the left operand are reused for all j. */
     if (j == 0 || g->d > BLOCK) {
       if (!stage_block(&o->left, i, rows, k, depth)) return false;
@@ -149,14 +147,14 @@ static bool run_panel(const surg__gemm *g, const surg__gemm_room *r, const opera
     }
     if (!stage_block(&o->right, j, columns, k, depth)) return false;
     for (uint64_t x = 0; x < columns; x += BLOCK) {
-      const uint64_t width = least(BLOCK, columns - x);
+      const uint64_t width = surg__min_u64(BLOCK, columns - x);
       pack_block(&o->right, j + x, width, k, depth);
       multiply_block(r, r->sums + x / BLOCK * size, rows, width, depth);
     }
   }
   for (uint64_t x = 0; x < columns; x += BLOCK)
     store_block(g, r->sums + x / BLOCK * size, o->exchanged, i, rows, j + x,
-                least(BLOCK, columns - x));
+                surg__min_u64(BLOCK, columns - x));
   return true;
 }
 
@@ -179,9 +177,11 @@ void surg__gemm_run(const surg__gemm *given, const surg__gemm_room *r) {
                       {g->pack_b, g->stage_b, g->b, r->kernel->width, r->b},
                       exchanged};
   const uint64_t panel = g->wide_b ? r->panel * BLOCK : BLOCK;
-  for (uint64_t i = 0; i < g->m; i += BLOCK)
+  for (uint64_t i = 0; i < g->m; i += BLOCK) {
+    const uint64_t rows = surg__min_u64(BLOCK, g->m - i);
     for (uint64_t j = 0; j < g->n; j += panel)
-      if (!run_panel(g, r, &o, i, least(BLOCK, g->m - i), j, least(panel, g->n - j))) return;
+      if (!run_panel(g, r, &o, i, rows, j, surg__min_u64(panel, g->n - j))) return;
+  }
 }
 
 /* --- elements --- */
@@ -208,7 +208,7 @@ static void pack_across(const surg__gemm_matrix *m, const surg__panel *p) {
 static void pack_along(const surg__gemm_matrix *m, const surg__panel *p) {
   double piece[64];
   for (uint64_t k = 0; k < p->n; k += SURG_COUNT(piece)) {
-    uint64_t n = least(SURG_COUNT(piece), p->n - k);
+    uint64_t n = surg__min_u64(SURG_COUNT(piece), p->n - k);
     double *to = p->to + k * p->width;
     for (uint64_t i = 0; i < p->width; ++i) {
       uint64_t at = m->at + (p->first + i) * m->line + (p->depth + k) * m->depth;
@@ -266,7 +266,7 @@ static bool stage_matrix(const void *user, uint64_t first, uint64_t lines, uint6
   if (in_window(w, m, first, lines, depth, n)) return true;
   /* The next blocks of the same lines follow, and are adjacent. */
   if (!w->across && m->depth == 1 && m->line > depth + n)
-    n = least(w->most / lines, m->line - depth);
+    n = surg__min_u64(w->most / lines, m->line - depth);
   w->first = first;
   w->lines = lines;
   w->depth = depth;
@@ -305,7 +305,7 @@ surg__kstatus surg__gemm_window(surg_kctx *k, const surg__array *a, surg__gemm_m
     }
   }
   w->across = m->line == 1 && m->depth != 1;
-  w->most = least(WINDOW, a->count);
+  w->most = surg__min_u64(WINDOW, a->count);
   w->elements = surg__k_scratch(k, (size_t)w->most, surg__dtype_unpacked(a->dtype));
   m->window = w;
   *stage = stage_matrix;

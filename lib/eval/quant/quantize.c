@@ -17,10 +17,6 @@ typedef struct scaling {
   bool single, blocked;
 } scaling;
 
-static uint64_t least(uint64_t a, uint64_t b) {
-  return a < b ? a : b;
-}
-
 static uint64_t scale_of(const scaling *s, uint64_t i) {
   if (s->single) return 0;
   uint64_t group = i / s->inner % s->length / s->block;
@@ -249,7 +245,7 @@ static bool dequantize_row(const scaling *s, uint64_t at, const void *x, uint64_
   for (uint64_t done = 0, m; done < n; done += m) {
     const uint64_t key = scale_of(s, at + done), left = s->single ? n - done : s->length - key;
     const size_t step = !s->single;
-    m = least(least(left, n - done), SURG__PIECE);
+    m = surg__min_u64(surg__min_u64(left, n - done), SURG__PIECE);
     const float *scale = (const float *)s->scale->data + key;
     float *const out = (float *)o + done;
     memset(&z, 0, sizeof z.real[0]);
@@ -280,7 +276,7 @@ static surg_status read_dequantized(const surg__stream *t, uint64_t at, uint64_t
   const size_t to_size = surg__dtype_unpacked((int)own[5]);
   uint64_t x[ROOM / sizeof(uint64_t)]; /* of any type */
   for (uint64_t done = 0, m; done < n; done += m) {
-    m = least(n - done, ROOM / size);
+    m = surg__min_u64(n - done, ROOM / size);
     const surg_status status = surg__stream_read(s.x, at + done, m, x);
     if (status != SURG_OK) return status;
     if (dequantize_row(&s, at + done, x, m, (int)own[5], (char *)out + (size_t)done * to_size))
