@@ -66,6 +66,10 @@ START_TEST(erase_tree) {
   surg_graph *inner = surg_node_set_graph(deep, "then_branch", "i");
   surg_node *leaf = add1(inner, "Neg", out0(cond));
   ck_ok(surg_graph_add_output(inner, out0(leaf), NULL));
+  const surg_graph *const all[] = {g, then, inner, other, NULL}, *const own[] = {then, inner, NULL};
+  const surg_graph *k = NULL, *j = NULL;
+  for (size_t i = 0; i < 5; i++) ck_assert_ptr_eq((k = surg_graph_next_inner(g, k)), all[i]);
+  for (size_t i = 0; i < 3; i++) ck_assert_ptr_eq((j = surg_graph_next_inner(then, j)), own[i]);
   surg_value *v = out0(leaf);
   ck_refused(ctx, surg_node_erase(cond), SURG_EINVALID, "in use");
   ck_ok(surg_node_erase(branch));
