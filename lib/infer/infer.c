@@ -67,6 +67,12 @@ void surg__infer_state_declared(surg__infer *c, surg_value *v, const surg_type *
   }
 }
 
+/* States the type of the default of an input, whose elements a caller may replace. */
+static void state_default(surg__infer *c, surg_value *v) {
+  const surg_tensor *t = v->tensor;
+  if (t && !t->shapeless && surg__dtype_name(t->dtype)) state_tensor(c, v, t);
+}
+
 static void state_axiom(surg__infer *c, surg_value *v) {
   if (v->producer || v->erased) return;
   const surg_tensor *t = surg_value_constant(v);
@@ -78,7 +84,10 @@ static void state_axiom(surg__infer *c, surg_value *v) {
     state_tensor(c, v, t);
   } else if (v->input && v->graph->kind == SURG_GRAPH_MAIN) {
     const surg_type *declared = surg_value_declared_type(v);
-    if (declared) surg__infer_state_declared(c, v, declared, SURG__SYMBOL_INPUT);
+    if (declared)
+      surg__infer_state_declared(c, v, declared, SURG__SYMBOL_INPUT);
+    else
+      state_default(c, v);
   }
 }
 

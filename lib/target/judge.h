@@ -132,6 +132,11 @@ bool surg__judge_stray_reference(const struct surg__defect *d);
 /* Whether it is one beside a value in a subgraph. An engine that has ONNX's checker examine
  * subgraphs rejects it. */
 bool surg__judge_is_checked_reference(const surg_model *m, const struct surg__defect *d);
+/* Whether the defect is of a Constant node that the engine makes an initializer of all the same
+ * (judge_values.c). */
+bool surg__judge_made_value(const surg__target *t, const struct surg__defect *d);
+/* Makes a Constant of the first attribute, under the name that fits its kind; false: out of memory. */
+bool surg__judge_make_value(struct surg__defect *d);
 /* Whether the engine rejects a finding in this graph that it accepts elsewhere (judge_bodies.c). */
 bool surg__judge_rejects_inside(const surg__target *t, const char *code, const surg_graph *g);
 /* Judges initializers of old IR versions, and what subgraphs declare of outer values. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of subgraphs. An engine may build the main graph without looking for what the standard
  * forbids, and have the checker of ONNX examine the subgraphs of each node. The key
- * `checked_bodies` of a target lists the findings that it rejects there. */
+ * `checked_bodies` of a target lists the findings that it rejects there, `checked_functions` those
+ * that it rejects in functions, whose types it infers as ONNX does. */
 #include <onnxsurg/ops.h>
 
 #include "check/check.h"
@@ -10,9 +11,7 @@
 #include "target/verdict.h"
 
 static bool is_checked(const surg__target *t, const char *code) {
-  for (size_t i = 0; i < t->checked_bodies.n; i++)
-    if (!strcmp(t->checked_bodies.items[i], code)) return true;
-  return false;
+  return surg__listed(&t->checked_bodies, code);
 }
 
 static bool is_subgraph(const surg_graph *g) {
@@ -20,7 +19,8 @@ static bool is_subgraph(const surg_graph *g) {
 }
 
 bool surg__judge_rejects_inside(const surg__target *t, const char *code, const surg_graph *g) {
-  return is_subgraph(g) && is_checked(t, code);
+  if (is_subgraph(g) && is_checked(t, code)) return true;
+  return g && surg_graph_function(g) && surg__listed(&t->checked_functions, code);
 }
 
 /* --- initializers below IR version 4 --- */

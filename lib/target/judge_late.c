@@ -75,14 +75,33 @@ static bool has_stray_axis(const surg_node *n) {
   return false;
 }
 
+static const surg_type *ranked(const surg_value *v) {
+  const surg_type *t = surg_value_type(v);
+  return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
+}
+
+/* Whether scales or sizes are a scalar, of which only the number of elements is compared, if it is
+ * constant, with the rank of input 0. */
+static bool has_scalar_scale(const surg_node *n) {
+  const surg_type *x = ranked(surg_node_input(n, 0));
+  for (size_t i = 1; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    const surg_type *t = ranked(v);
+    if (!t || surg_type_rank(t)) continue;
+    if (surg_type_dtype(t) == SURG_FLOAT && !surg_value_constant(v)) return true;
+    if (surg_value_constant(v) && (!x || surg_type_rank(x) == 1)) return true;
+  }
+  return false;
+}
+
 /* Whether the target states that the engine compares no sizes of two matrices here, or no axes. */
 static bool is_unread(const surg__target *t, const surg_node *n) {
   bool listed = surg__judge_listed(&t->late, n);
   if (listed && surg_node_op(n) == SURG_OP_Squeeze) return has_stray_axis(n);
+  if (listed && surg_node_op(n) == SURG_OP_Resize) return has_scalar_scale(n);
   for (size_t i = 0; listed && i < 2; i++) {
-    const surg_type *x = surg_value_type(surg_node_input(n, i));
-    listed = x && surg_type_get_kind(x) == SURG_TYPE_TENSOR && surg_type_has_rank(x) &&
-             surg_type_rank(x) == 2;
+    const surg_type *x = ranked(surg_node_input(n, i));
+    listed = x && surg_type_rank(x) == 2;
   }
   return listed;
 }

@@ -35,15 +35,6 @@ bool surg__judge_is_checked_reference(const surg_model *m, const surg__defect *d
   return surg__judge_stray_reference(d) && !is_valueless(d->attr) && d->node->graph != m->graph;
 }
 
-/* Whether the defect is several values of a Constant of the main graph (E126), or one of them given
- * twice (E118), and the first attribute is a value: the engine makes an initializer of it without
- * looking at the others. */
-static bool is_first_value(const surg_model *m, const surg__defect *d) {
-  const bool several = strcmp(d->code, "E126") == 0 || strcmp(d->code, "E118") == 0;
-  if (!several || !surg__judge_is_constant(d->node) || d->node->graph != m->graph) return false;
-  return d->node->n_attr > 1 && !is_valueless(d->node->attrs[0]);
-}
-
 static bool has_repeated_names(const surg_node *n) {
   for (uint32_t i = 0; i < n->n_attr; i++)
     for (uint32_t k = 0; k < i; k++)
@@ -62,7 +53,7 @@ static bool is_lax(const surg__target *t, const surg_model *m, const surg__defec
   if (d->cured || !d->node || d->node->erased) return false;
   if (is_repeated(d)) return surg__target_finding(t, "E118") == SURG__LEGAL;
   if (surg__judge_unset_reference(d)) return !has_repeated_names(d->node);
-  if (!surg__judge_stray_reference(d)) return is_first_value(m, d);
+  if (!surg__judge_stray_reference(d)) return surg__judge_made_value(t, d);
   return !has_repeated_names(d->node) && !surg__judge_is_checked_reference(m, d) &&
          (!is_valueless(d->attr) || d->attr->lost);
 }
@@ -115,12 +106,7 @@ static bool apply(surg__defect *d, bool empty) {
     return true;
   }
   if (surg__judge_unset_reference(d)) return surg_node_remove_attr(n, d->attr->name) == SURG_OK;
-  if (!surg__judge_stray_reference(d)) {
-    n->n_attr = 1;
-    n->attrs_dirty = true;
-    surg__touch_node(n);
-    return true;
-  }
+  if (!surg__judge_stray_reference(d)) return surg__judge_make_value(d);
   if (!is_valueless(d->attr)) {
     d->attr->dirty = n->attrs_dirty = true;
     surg__touch_node(n);

@@ -346,6 +346,7 @@ static bool read_unsorted(surg__reader *r, const char *key, const json_t *j) {
 static surg__tlist *list_of(surg__target *t, const char *key) {
   return !strcmp(key, "external_keys")    ? &t->external_keys
          : !strcmp(key, "checked_bodies") ? &t->checked_bodies
+         : !strcmp(key, "checked_functions") ? &t->checked_functions
          : !strcmp(key, "late")           ? &t->late
          : !strcmp(key, "lax_values")     ? &t->lax_values
          : !strcmp(key, "kept")           ? &t->kept

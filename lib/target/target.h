@@ -228,6 +228,7 @@ struct surg_target {
   surg__tlist lax_values;     /* operators whose attributes may have any value of their kind */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */
   surg__tlist checked_bodies; /* findings that are accepted, except in subgraphs */
+  surg__tlist checked_functions; /* likewise, except in functions */
   bool absent_operands; /* operands of Sum, Concat and the like may be absent, but the first */
   bool same_references; /* in functions an attribute may only refer to one of its own name */
   bool import_calls;    /* functions must be of a domain that the model imports */

@@ -67,7 +67,8 @@ static bool is_newer_value(const surg_node *n, const surg_attr *a) {
   size_t count;
   if (n->op != SURG_OP_Constant) return false;
   const surg_schema *all = surg__schema_versions(n->op, &count);
-  return count && surg__schema_attr(&all[count - 1], a->name);
+  const surg__attr_def *def = count ? surg__schema_attr(&all[count - 1], a->name) : NULL;
+  return def && def->kind == a->kind;
 }
 
 static bool check_attr(surg__loader *L, const surg_node *n, const surg_schema *s,

@@ -314,17 +314,24 @@ static bool read_raw(surg__loader *L, const surg__field *f, const payload *data,
 }
 
 static bool read_list(surg__loader *L, const surg__field *f, const payload *data, surg_tensor *t) {
-  uint32_t field = list_of(t->dtype);
-  if (data->lists != 1u << field) {
-    uint32_t other = (uint32_t)__builtin_ctz(data->lists & ~(1u << field));
+  const uint32_t field = list_of(t->dtype), others = data->lists & ~(1u << field);
+  const char *other = others ? field_name((uint32_t)__builtin_ctz(others)) : NULL;
+  if (data->lists == others)
     return surg__load_bad(L, f->off, "E119", "%s has entries, but type %s keeps its elements in %s",
-                          field_name(other), surg__dtype_name(t->dtype), field_name(field));
-  }
+                          other, surg__dtype_name(t->dtype), field_name(field));
   uint64_t entries;
   if (!list_entries(t->dtype, t->count, &entries))
     return surg__load_bad(L, f->off, "E119", "the number of elements overflows");
+  if (others && !surg__load_bad(L, f->off, "E137", "has %s and %s", field_name(field), other))
+    return false;
+  const uint32_t found = L->findings;
   t->view = SURG__VIEW_TYPED;
-  return surg__load_typed(L, f, t, field, entries);
+  const bool read = surg__load_typed(L, f, t, field, entries);
+  if (others && L->lenient && L->findings == found) {
+    t->defective = true;
+    surg__load_about(L, &(surg__defect){.reading = SURG_READING_CERTAIN});
+  }
+  return read;
 }
 
 static bool read_payload(surg__loader *L, const surg__field *f, const Onnx__TensorProto *p,
