@@ -41,14 +41,18 @@ static bool has_no_form(const quant *c, const quant_site *s) {
   return !has_form(c, s);
 }
 
-static int type_of(const quant *c, const quant_site *s) {
-  const quant_weight *w = &c->weights[s->weight];
-  if (w->q) return w->dtype;
-  return c->dtype ? c->dtype : s->kind == QUANT_CONV ? SURG_UINT8 : SURG_INT8;
-}
-
 static const char *operator_of(const quant_site *s) {
   return s->kind == QUANT_CONV ? "ConvInteger" : "MatMulInteger";
+}
+
+/* uint8, unless the user or the target wants int8: processors that add pairs of products in 16 bits
+ * saturate for uint8 beside int8, and ConvInteger of int8 weights has few kernels. */
+static int type_of(quant *c, const quant_site *s) {
+  const quant_weight *w = &c->weights[s->weight];
+  if (w->q) return w->dtype;
+  if (c->dtype) return c->dtype;
+  const uint64_t stated = quant_target_types(c, surg_node_graph(s->n), operator_of(s), false, 1);
+  return stated >> SURG_UINT8 & 1 || !(stated >> SURG_INT8 & 1) ? SURG_UINT8 : SURG_INT8;
 }
 
 static bool target_takes(quant *c, const quant_site *s) {
