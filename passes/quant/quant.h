@@ -9,11 +9,13 @@
 #include <onnxsurg/onnxsurg.h>
 #include <onnxsurg/precision.h>
 
+#include "../util/phases.h"
 #include "../util/table.h"
 
 #define QUANT_NONE UINT32_MAX
 #define QUANT_TEXT 400 /* bytes of a line of the report */
 #define QUANT_STATED 16
+#define QUANT_PHASE 8 /* angles up to here have an error of about 1/100 in 255 steps */
 
 /* Why a weight or a node stays as it is. */
 typedef enum quant_why {
@@ -36,7 +38,7 @@ typedef enum quant_why {
   QUANT_RANGE,    /* no range of a value is known */
   QUANT_FAR,      /* a range is that of numbers that mask others */
   QUANT_FINE,     /* an operator magnifies errors of small elements */
-  QUANT_WHOLE,    /* an integer is computed from it */
+  QUANT_WHOLE,    /* an integer, a phase or a remainder is computed from it */
   QUANT_ERROR,    /* the tolerance: it adds too large an error */
   QUANT_LIMIT,    /* --rewrite-limit */
   QUANT_WHYS
@@ -106,6 +108,7 @@ typedef struct quant {
   quant_site *sites;
   quant_weight *weights;
   uint32_t n_sites, n_weights;
+  phases phases;   /* what stays for the sake of angles and remainders */
   table *selected; /* the nodes whose weights static quantization wants; NULL: not asked */
   uint64_t values; /* that are quantized with scales that are known in advance */
   quant_stated stated[QUANT_STATED]; /* answers of quant_target_types */

@@ -263,8 +263,8 @@ static bool mark_fine(const quant_static_state *s, quant_value *x) {
   return true;
 }
 
-/* Likewise what an integer is computed from: sizes, positions and times, of which 8 bits have too
- * few digits. */
+/* Likewise what an integer, a phase or a remainder is computed from: sizes, positions and times, of
+ * which 8 bits have too few digits. */
 static bool mark_whole(const quant_static_state *s, quant_value *x) {
   (void)s;
   const bool first = !x->whole;
@@ -272,7 +272,8 @@ static bool mark_whole(const quant_static_state *s, quant_value *x) {
   return first;
 }
 
-/* Marks v and the values from which it is computed, back to results of products. */
+/* Marks v and the values from which it is computed, back to results of products, unless these read
+ * counts. */
 static void mark_back(quant_static_state *s, surg_value *v, quant_value **stack,
                       bool (*mark)(const quant_static_state *s, quant_value *x)) {
   size_t depth = 0;
@@ -280,12 +281,13 @@ static void mark_back(quant_static_state *s, surg_value *v, quant_value **stack,
   if (!x || !mark(s, x)) return;
   stack[depth++] = x;
   while (depth > 0) {
-    const surg_node *n = surg_value_producer(stack[--depth]->v, NULL);
-    if (!n || !surg_node_schema(n) || surg_node_subgraph(n, 0) ||
-        surg_schema_narrow(surg_node_schema(n)) == SURG_NARROW_GAIN)
-      continue;
+    surg_node *n = surg_value_producer(stack[--depth]->v, NULL);
+    if (!n || !surg_node_schema(n) || surg_node_subgraph(n, 0)) continue;
+    const bool product = surg_schema_narrow(surg_node_schema(n)) == SURG_NARROW_GAIN;
+    if (product && !table_has(&s->c->phases.products, n)) continue;
     for (size_t i = 0; i < surg_node_input_count(n); i++) {
       x = quant_value_of(s, surg_node_input(n, i));
+      if (x && product && !table_has(&s->c->phases.counted, x->v)) continue;
       if (x && mark(s, x)) stack[depth++] = x; /* at most once a value: the stack has room */
     }
   }
@@ -295,9 +297,19 @@ static void mark_back(quant_static_state *s, surg_value *v, quant_value **stack,
  * quantized, as an image has. */
 static bool makes_whole(const surg_node *n) {
   const int dtype = surg_node_output_count(n) ? quant_dtype(surg_node_output(n, 0)) : 0;
-  return surg_node_op(n) == SURG_OP_Cast && (dtype == SURG_INT64 || dtype == SURG_INT32 ||
-                                             dtype == SURG_INT16 || dtype == SURG_UINT16 ||
-                                             dtype == SURG_UINT32 || dtype == SURG_UINT64);
+  return surg_node_op(n) == SURG_OP_Cast &&
+         (dtype == SURG_INT64 || dtype == SURG_INT32 || dtype == SURG_INT16 ||
+          dtype == SURG_UINT16 || dtype == SURG_UINT32 || dtype == SURG_UINT64);
+}
+
+/* Whether the steps of a value are too large for what input i of n is: an angle, an operand of a
+ * remainder or a determinant. */
+static bool is_delicate(quant_static_state *s, const surg_node *n, size_t i) {
+  const quant_value *x = quant_value_of(s, surg_node_input(n, i));
+  if (!x) return false;
+  if (cancels(n) || (phases_reads(n, i) && !phases_is_angle(n))) return true;
+  return phases_reads(n, i) && (table_has(&s->c->phases.counted, x->v) || !x->seen || x->broken ||
+                                x->cut_high - x->cut_low > 2 * QUANT_PHASE);
 }
 
 /* Marks values of which the errors matter more than those of others. */
@@ -307,6 +319,8 @@ static bool find_delicate(quant_static_state *s) {
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       for (size_t i = 0; i < surg_node_input_count(n); i++)
         if (magnifies(n, i)) mark_back(s, surg_node_input(n, i), stack, mark_fine);
+      for (size_t i = 0; i < surg_node_input_count(n); i++)
+        if (is_delicate(s, n, i)) mark_back(s, surg_node_input(n, i), stack, mark_whole);
       if (makes_whole(n)) mark_back(s, surg_node_input(n, 0), stack, mark_whole);
     }
   return stack != NULL;

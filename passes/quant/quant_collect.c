@@ -79,6 +79,8 @@ static quant_why node_why(const quant *c, const surg_node *n) {
   const quant_why why = quant_user_why(c, n);
   if (why != QUANT_FREE) return why;
   if (quant_in_region(n)) return QUANT_REGION;
+  /* Static quantization measures how large other phases are. */
+  if (table_has(c->fixed ? &c->phases.products : &c->phases.all, n)) return QUANT_WHOLE;
   return has_reference(n) ? QUANT_FORM : QUANT_FREE;
 }
 
@@ -218,7 +220,9 @@ bool quant_collect(quant *c) {
   for (surg_graph *g = NULL; (g = surg_model_next_graph(c->m, g));)
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       if (product_of(n) >= 0) count += 2;
-  if (count >= QUANT_NONE || !table_make(&places, c->p, (size_t)count)) return false;
+  if (count >= QUANT_NONE || !table_make(&places, c->p, (size_t)count) ||
+      !phases_find(&c->phases, c->p, c->m, QUANT_PHASE))
+    return false;
   c->sites = surg_pass_alloc(c->p, ((size_t)count + 1) * sizeof *c->sites);
   c->weights = surg_pass_alloc(c->p, ((size_t)count + 1) * sizeof *c->weights);
   if (!c->sites || !c->weights) return false;

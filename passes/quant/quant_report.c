@@ -26,7 +26,7 @@ static const char *const reasons[] = {
     [QUANT_RANGE] = "the range of a value is unknown",
     [QUANT_FAR] = "a value contains numbers that mask others",
     [QUANT_FINE] = "a logarithm or division magnifies small elements",
-    [QUANT_WHOLE] = "an integer is computed from it",
+    [QUANT_WHOLE] = "an integer, a phase or a remainder is computed from it",
     [QUANT_ERROR] = "the tolerance requires it",
     [QUANT_LIMIT] = "the limit of rewrites is reached",
 };

@@ -113,6 +113,7 @@ static quant_why role_why(const quant_static_state *s, const surg_node *n, quant
       !give_builtin(g, "QuantizeLinear"))
     return QUANT_OPSET;
   if (quant_in_region(n)) return QUANT_REGION;
+  if (table_has(&s->c->phases.products, n)) return QUANT_WHOLE;
   if (role == QUANT_PRODUCT) return QUANT_FREE;
   return is_activation(limited(n)) ? QUANT_FREE : QUANT_FORM;
 }

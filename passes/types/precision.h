@@ -13,6 +13,7 @@
 #include <onnxsurg/precision.h>
 #include <onnxsurg/schema.h>
 
+#include "../util/phases.h"
 #include "../util/samples.h"
 #include "../util/table.h"
 
@@ -54,6 +55,7 @@ typedef enum prec_why {
   PREC_WIDTH,   /* integers: the result may depend on the width */
   PREC_INTEGER, /* it computes numbers that become integers */
   PREC_FINE,    /* an operator magnifies errors of its small elements */
+  PREC_PHASE,   /* only its part within a period matters */
   PREC_TIED,    /* a value that cannot be cast connects it with one that stays */
   PREC_CASTS,   /* fewer Casts so */
   PREC_ERROR,   /* the tolerance: the node adds too large an error */
@@ -94,6 +96,7 @@ typedef struct prec_value {
   double bound;   /* of absolute values */
   double least;   /* the smallest measured one other than 0; 0: none */
   double guard;   /* an epsilon that it may be as small as (or large); 0: none */
+  double turns;   /* how often its error is in that of a phase; 0: in none */
   uint32_t next;  /* of `reads`, of a search */
   uint32_t path;  /* converted nodes on the longest path to it, within a graph */
   prec_difference error;

@@ -316,18 +316,28 @@ static void join_inputs(prec *c, const surg_node *n, const groups *all, uint32_t
   }
 }
 
+/* Whether n makes values of the new type if its operands are of it: sizes, integers and comparisons
+ * of values are worth no Cast. */
+static bool makes_any(const prec *c, const surg_node *n) {
+  if (!c->kind->small) return true;
+  for (size_t i = 0; i < surg_node_output_count(n); i++)
+    if (prec_find(c, surg_node_output(n, i))) return true;
+  return false;
+}
+
 /* A node of an operator with a schema: a slot for each type parameter. */
 static void add_operator(prec *c, surg_node *n) {
   groups all = {.n = 0};
   uint32_t first = PREC_NONE, in = PREC_NONE;
   bool sequences = false;
+  const bool makes = makes_any(c, n);
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     surg_value *v = surg_node_input(n, i);
     if (!prec_find(c, v)) continue;
     const uint32_t slot = slot_at(c, n, &all, false, i);
     prec_reads(c, v, slot, n, NULL, i);
     prec_check_formal(c, slot, n, false, i, prec_type(v));
-    if (!surg_value_constant(v)) c->slots[slot].weight++;
+    if (makes && !surg_value_constant(v)) c->slots[slot].weight++;
     sequences = sequences || is_sequence(v);
     if (first == PREC_NONE) first = slot;
     if (i == 0) in = slot;

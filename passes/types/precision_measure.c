@@ -5,12 +5,14 @@
  * its elements are below the smallest number with all digits, or some, and an operator magnifies
  * their errors. */
 #include <math.h>
+#include <onnxsurg/ops.h>
 #include <stdio.h>
 
 #include "../util/magnify.h"
 #include "precision.h"
 
 #define HEADROOM 4
+#define PHASE_ERROR (1.0 / 256)          /* of angles and operands of remainders */
 #define RUN_WORK (UINT64_C(1) << 32)     /* operations of a run on drawn inputs */
 #define RUN_BYTES (UINT64_C(1) << 28)    /* bytes of the results of a node */
 #define RUN_TURNS (UINT64_C(1) << 16)    /* iterations of loops */
@@ -151,11 +153,87 @@ static void pin_magnified(prec *c) {
   }
 }
 
+/* --- phases --- */
+
+/* Whether x has enough digits in the new type for a phase in which its error is `turns` times, by
+ * proof, or measured; not where drawn inputs do not show it: sizes are small there, and positions.
+ */
+static bool is_turn(const prec *c, const phases *f, const prec_value *x, double turns) {
+  if (!x->bounded && (!x->measured || table_has(&f->counted, x->v))) return false;
+  return x->bound * c->limits.unit * turns <= PHASE_ERROR;
+}
+
+/* How often the error of input i of n is in the result: what it is multiplied by, if that is
+ * constant. */
+static double factor_of(const prec *c, const surg_node *n, size_t i) {
+  const int op = surg_node_op(n);
+  const prec_value *k = prec_find(c, surg_node_input(n, 1 - (i & 1)));
+  if (op == SURG_OP_Mul && k && k->made == PREC_NONE && k->bounded && k->bound > 0) return k->bound;
+  if (op == SURG_OP_Div && i == 0 && k && k->made == PREC_NONE && k->bounded && k->bound > 0 &&
+      surg_tensor_count(surg_value_constant(k->v)) == 1)
+    return 1 / k->bound;
+  return 1;
+}
+
+/* Whether the products that make phases stay, too: of counts, or where large results are seen. */
+static bool product_stays(const phases *f, const prec_value *x, const surg_node *by) {
+  return x->bounded || x->measured || table_has(&f->products, by);
+}
+
+/* Pins x and what it is computed from, back to products of matrices, and through these to counts.
+ */
+static void pin_phase(prec *c, const phases *f, prec_value *x, prec_value **stack) {
+  size_t depth = 0;
+  stack[depth++] = x;
+  x->turns = 1;
+  while (depth > 0) {
+    x = stack[--depth];
+    surg_node *by = x->made == PREC_NONE ? NULL : surg_value_producer(x->v, NULL);
+    if (x->made == PREC_NONE) continue;
+    const bool plain = by && surg_node_schema(by) && !surg_node_subgraph(by, 0);
+    const bool product = plain && surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN;
+    if (!product || product_stays(f, x, by)) prec_pin(c, x->made, PREC_PHASE);
+    for (size_t i = 0; plain && i < surg_node_input_count(by); i++) {
+      prec_value *y = prec_find(c, surg_node_input(by, i));
+      const double turns = y && y->made != PREC_NONE ? x->turns * factor_of(c, by, i) : 0;
+      if (!(turns > 0) || y->turns > 0 || is_turn(c, f, y, turns)) continue;
+      if (product && !table_has(&f->counted, y->v)) continue;
+      y->turns = turns; /* at most once a value: the stack has room */
+      stack[depth++] = y;
+    }
+  }
+}
+
+/* Whether a reading needs digits that the type does not have. The period of a remainder may be of
+ * any size, that of an angle is known. */
+static bool is_read_as_phase(const prec *c, const phases *f, const prec_value *x,
+                             const prec_read *r) {
+  if (!r->n || !phases_reads(r->n, r->index)) return false;
+  return !phases_is_angle(r->n) || !is_turn(c, f, x, 1);
+}
+
+/* Pins angles and operands of remainders that have few digits in the type. */
+static void pin_phases(prec *c) {
+  phases f = {0};
+  prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *stack);
+  if (!stack || !phases_find(&f, c->p, c->m, PHASE_ERROR / c->limits.unit)) c->failed = true;
+  for (uint32_t i = 0; i < c->n_values && !c->failed; i++) {
+    prec_value *x = &c->values[i];
+    for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next) {
+      if (!is_read_as_phase(c, &f, x, &c->reads[r])) continue;
+      if (x->made != PREC_NONE) prec_pin(c, c->reads[r].slot, PREC_PHASE);
+      if (!(x->turns > 0)) pin_phase(c, &f, x, stack);
+    }
+  }
+}
+
 void prec_pin_measured(prec *c) {
   for (uint32_t i = 0; i < c->n_values; i++) {
     prec_value *x = &c->values[i];
     if (x->measured && !(x->bound <= c->limits.top / HEADROOM)) prec_pin_value(c, x, PREC_MEASURED);
     if (x->measured && x->bound > 0 && x->bound < c->limits.normal) prec_pin_value(c, x, PREC_TINY);
   }
-  if (c->kind->small && !c->aggressive) pin_magnified(c);
+  if (!c->kind->small || c->aggressive) return;
+  pin_magnified(c);
+  if (!c->failed) pin_phases(c);
 }

@@ -35,6 +35,7 @@ static const char *const reasons[] = {
     [PREC_WIDTH] = "the result may depend on the width of integers",
     [PREC_INTEGER] = "it becomes an integer (aggressive converts it)",
     [PREC_FINE] = "a logarithm or division magnifies small elements (aggressive converts it)",
+    [PREC_PHASE] = "only its part within a period matters (aggressive converts it)",
     [PREC_TIED] = "a value without a Cast connects it with one that stays",
     [PREC_CASTS] = "fewer Casts so",
     [PREC_ERROR] = "the tolerance requires it",

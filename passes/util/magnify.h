@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators for which small elements matter as much as large ones. */
+/* Operators that make small errors of elements large. */
 #ifndef SURG_PASSES_MAGNIFY_H
 #define SURG_PASSES_MAGNIFY_H
 
@@ -10,6 +10,11 @@
 static inline bool magnifies(const surg_node *n, size_t i) {
   const int op = surg_node_op(n);
   return op == SURG_OP_Log || op == SURG_OP_Reciprocal || (op == SURG_OP_Div && i == 1);
+}
+
+/* Whether the result is a small difference of large products of elements. */
+static inline bool cancels(const surg_node *n) {
+  return surg_node_op(n) == SURG_OP_Det;
 }
 
 #endif
