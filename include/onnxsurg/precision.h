@@ -18,7 +18,8 @@ typedef enum surg_narrow {
   SURG_NARROW_WIDE = 2,       /* it loses digits or overflows in 16 bits, or few engines have it */
   SURG_NARROW_QUANTIZE = 3,   /* from floats to quantized integers */
   SURG_NARROW_DEQUANTIZE = 4, /* from quantized integers to floats */
-  SURG_NARROW_BITS = 5        /* it reads the bits of elements */
+  SURG_NARROW_BITS = 5,       /* it reads the bits of elements */
+  SURG_NARROW_RARE = 6        /* as WIDE, and hardly any engine has it in 16 bits */
 } surg_narrow;
 /* What the operator of a schema is; SURG_NARROW_ANY for NULL and custom operators. */
 SURG_EXPORT surg_narrow surg_schema_narrow(const surg_schema *s);

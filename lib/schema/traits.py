@@ -13,7 +13,7 @@ AXES = {'unary', 'broadcast', 'concat', 'split', 'axis', 'reduce', 'arg', 'squee
         'slice', 'pad', 'tile', 'quantize'}
 RANGE = {'fixed', 'copy', 'one', 'two', 'all', 'three', 'branches'}
 RESULT = {'exact', 'ulp', 'step', 'scatter'}
-NARROW = {'gain', 'wide', 'quantize', 'dequantize', 'bits', 'word'}
+NARROW = {'gain', 'wide', 'quantize', 'dequantize', 'bits', 'rare', 'word'}
 LATE = {'operands', 'spatial', 'image', 'steps', 'labels', 'plain', 'part', 'pads', 'split'}
 WIDEN = {'inject', 'order', 'shift', 'wrap', 'whole', 'round', 'exact', 'filled', 'none'}
 

@@ -50,6 +50,7 @@ typedef enum prec_why {
   PREC_SMALL,    /* a constant would lose its digits or become 0 */
   PREC_ATTR_LARGE,
   PREC_ATTR_SMALL,
+  PREC_RARE,      /* hardly any engine has it in the type */
   PREC_SENSITIVE, /* the operator loses digits or overflows in the type */
   PREC_QUANTIZED,
   PREC_WIDTH,   /* integers: the result may depend on the width */

@@ -408,6 +408,12 @@ static bool squares(const surg_node *n) {
   return false;
 }
 
+/* Whether only a target can tell that an engine computes n in the new type. */
+static bool is_rare(const prec *c, const surg_node *n) {
+  return c->kind->small && !c->target && !c->mixed &&
+         (surg_schema_narrow(surg_node_schema(n)) == SURG_NARROW_RARE || accumulates(n));
+}
+
 /* Why a node stays by its nature. */
 static prec_why node_why(const prec *c, const surg_node *n) {
   const surg_narrow kind = surg_schema_narrow(surg_node_schema(n));
@@ -418,9 +424,11 @@ static prec_why node_why(const prec *c, const surg_node *n) {
     return passes ? PREC_FREE : PREC_WIDTH;
   }
   if (!c->kind->narrows) return PREC_FREE;
+  if (is_rare(c, n)) return PREC_RARE;
   if (!c->aggressive) {
     const bool weights = kind == SURG_NARROW_DEQUANTIZE && !dequantized(surg_node_output(n, 0));
-    if (kind == SURG_NARROW_WIDE || accumulates(n) || squares(n)) return PREC_SENSITIVE;
+    if (kind == SURG_NARROW_WIDE || kind == SURG_NARROW_RARE || accumulates(n) || squares(n))
+      return PREC_SENSITIVE;
     if (kind == SURG_NARROW_QUANTIZE || (kind == SURG_NARROW_DEQUANTIZE && !weights))
       return PREC_QUANTIZED;
     if (in_quantized_region(n)) return PREC_QUANTIZED;

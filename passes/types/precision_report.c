@@ -30,6 +30,7 @@ static const char *const reasons[] = {
     [PREC_SMALL] = "a constant would become 0 or lose digits (saturate raises it)",
     [PREC_ATTR_LARGE] = "an attribute passes the range (saturate clamps it)",
     [PREC_ATTR_SMALL] = "an attribute would become 0 (saturate raises it)",
+    [PREC_RARE] = "hardly any engine has a kernel of the type (target)",
     [PREC_SENSITIVE] = "the operator loses digits (aggressive converts it)",
     [PREC_QUANTIZED] = "quantized (aggressive converts it)",
     [PREC_WIDTH] = "the result may depend on the width of integers",

@@ -152,6 +152,7 @@ START_TEST(says_what_narrows) {
   ck_assert(!surg_schema_fits_word(surg_schema_find("", "ReduceMean", 13)));
   ck_assert(!surg_schema_fits_word(surg_schema_find("", "ReduceMax", 13)));
   ck_assert_int_eq(surg_schema_narrow(surg_schema_find("", "Range", 11)), SURG_NARROW_WIDE);
+  ck_assert_int_eq(surg_schema_narrow(surg_schema_find("", "EyeLike", 22)), SURG_NARROW_RARE);
   ck_assert(surg_schema_clamps(surg_schema_find("", "Slice", 13), 2));
   ck_assert(!surg_schema_clamps(surg_schema_find("", "Slice", 13), 0));
   ck_assert(surg_schema_accepts(nms, false, 0, t, SURG_FLOAT));
