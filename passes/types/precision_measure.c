@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds of values by runs of the built-in evaluator, where no range is proven: on inputs that the
- * user gives, else on drawn ones. Values of the main graph are measured. A measured bound is no
- * proof: a value stays if it comes within HEADROOM of the largest number of the type, and if all of
- * its elements are below the smallest number with all digits, or some, and an operator magnifies
- * their errors. */
+ * user gives, else on drawn ones; of subgraphs and functions, over all iterations and calls. A
+ * measured bound is no proof: a value stays if it comes within HEADROOM of the largest number of the
+ * type, and if all of its elements are below the smallest number with all digits, or some, and an
+ * operator magnifies their errors. */
 #include <math.h>
 #include <onnxsurg/ops.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "../util/magnify.h"
 #include "precision.h"
@@ -37,20 +38,108 @@ static bool too_large(const prec *c) {
   return false;
 }
 
-static void meet(prec *c, const surg_value *v, const surg_array *a) {
-  prec_value *x = prec_find(c, v);
-  /* What follows from a clamped constant would be measured as it was before. */
-  if (!x || x->clamped || prec_holds(c, x) || surg_array_kind(a) != SURG_TYPE_TENSOR) return;
-  double most = 0;
+/* The sizes of elements: the largest, and the smallest other than 0. */
+typedef struct sizes {
+  double most, least;
+} sizes;
+
+static void add_sizes(sizes *s, const surg_array *a) {
   for (uint64_t i = 0; i < surg_array_count(a); i++) {
     const double size = fabs(surg_array_real(a, i));
-    if (size > most) most = size;
-    if (size > 0 && !(x->least > 0 && size >= x->least)) x->least = size;
+    if (size > s->most) s->most = size;
+    if (size > 0 && !(s->least > 0 && size >= s->least)) s->least = size;
   }
+}
+
+/* Whether a measurement of x counts: what follows from a clamped constant would be measured as it
+ * was before. */
+static bool measurable(const prec *c, const prec_value *x) {
+  return x && !x->clamped && !prec_holds(c, x);
+}
+
+static void merge(prec_value *x, const sizes *s) {
+  if (s->least > 0 && !(x->least > 0 && s->least >= x->least)) x->least = s->least;
   if (x->bounded) return;
-  if (!x->measured || most > x->bound) x->bound = most;
+  if (!x->measured || s->most > x->bound) x->bound = s->most;
   x->measured = true;
 }
+
+static void meet(prec *c, const surg_value *v, const surg_array *a) {
+  prec_value *x = prec_find(c, v);
+  sizes s = {0};
+  if (!measurable(c, x) || surg_array_kind(a) != SURG_TYPE_TENSOR) return;
+  add_sizes(&s, a);
+  merge(x, &s);
+}
+
+/* --- values of subgraphs and functions --- */
+
+/* A value of the model that runs, which is a copy. */
+typedef struct inner_value {
+  const surg_value *v;
+  prec_value *x;
+  sizes size; /* in the present run */
+  bool met;
+} inner_value;
+
+typedef struct inner_values {
+  inner_value *of; /* sorted by handle */
+  size_t n;
+  const surg_session *session;
+  uint64_t run; /* of the session, of which values were taken */
+} inner_values;
+
+static int by_handle(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t)((const inner_value *)a)->v;
+  const uintptr_t y = (uintptr_t)((const inner_value *)b)->v;
+  return x < y ? -1 : x > y;
+}
+
+/* Pairs the values of all graphs but the main one with those of the copy. False: out of memory. */
+static bool pair_inner(prec *c, inner_values *in) {
+  surg_graph *g = surg_model_next_graph(c->m, NULL);
+  surg_graph *copy = surg_model_next_graph(c->original, NULL);
+  in->of = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *in->of);
+  if (!in->of) return false;
+  while (g && copy) {
+    g = surg_model_next_graph(c->m, g);
+    copy = surg_model_next_graph(c->original, copy);
+    for (surg_value *v = NULL; g && copy && (v = surg_graph_next_value(g, v));) {
+      prec_value *x = prec_find(c, v);
+      const surg_value *w =
+          measurable(c, x) ? surg_graph_find_value(copy, surg_value_name(v)) : NULL;
+      if (w && x->made != PREC_NONE) in->of[in->n++] = (inner_value){.v = w, .x = x};
+    }
+  }
+  qsort(in->of, in->n, sizeof *in->of, by_handle);
+  return true;
+}
+
+static void take(void *user, const surg_value *v, const surg_array *a) {
+  inner_values *in = user;
+  const inner_value key = {.v = v};
+  inner_value *found = v && in->n ? bsearch(&key, in->of, in->n, sizeof key, by_handle) : NULL;
+  const uint64_t run = surg_session_runs(in->session);
+  /* Values of a run on drawn inputs that the model rejected do not count. */
+  for (size_t i = 0; run != in->run && i < in->n; i++) {
+    in->of[i].size = (sizes){0};
+    in->of[i].met = false;
+  }
+  in->run = run;
+  if (!found || surg_array_kind(a) != SURG_TYPE_TENSOR) return;
+  add_sizes(&found->size, a);
+  found->met = true;
+}
+
+static void collect_inner(inner_values *in) {
+  for (size_t i = 0; i < in->n; i++) {
+    if (in->of[i].met) merge(in->of[i].x, &in->of[i].size);
+    in->of[i].met = false;
+    in->of[i].size = (sizes){0};
+  }
+}
+
+/* --- runs --- */
 
 static void collect(prec *c, const samples_runs *r, const surg_inputs *in) {
   surg_graph *g = surg_model_graph(c->m), *all = surg_model_graph(r->m);
@@ -78,24 +167,33 @@ surg_engine_options prec_engine(const prec *c) {
 /* Runs all samples. The results of the last one stay in c->before. */
 static void run_all(prec *c) {
   const surg_engine_options how = prec_engine(c);
+  inner_values inner = {0};
   surg_status s = surg_model_all_outputs(c->m, &c->original);
+  if (s == SURG_OK && !pair_inner(c, &inner)) s = SURG_ENOMEM;
   if (s == SURG_OK) s = samples_open(c->p, c->original, &how, &c->before);
   if (s != SURG_OK) {
     c->failed = s == SURG_ENOMEM;
     snprintf(c->unmeasured, sizeof c->unmeasured, "the evaluator cannot run the model");
     return;
   }
+  inner.session = c->before.session;
+  surg_session_observe(c->before.session, inner.n ? take : NULL, &inner);
   for (;; c->samples++) {
     surg_inputs *in = NULL;
     /* The results stay if there is no further sample. */
     s = c->samples ? samples_inputs(c->p, c->original, c->samples, &in) : SURG_OK;
     surg_inputs_free(in);
-    if (s == SURG_ENOTFOUND) return;
+    if (s == SURG_ENOTFOUND) break;
     if (s == SURG_OK) s = samples_run(c->p, &c->before, c->samples, &in);
-    if (s == SURG_OK) collect(c, &c->before, in);
+    if (s == SURG_OK) {
+      collect(c, &c->before, in);
+      collect_inner(&inner);
+    }
     surg_inputs_free(in);
     if (s != SURG_OK) break;
   }
+  surg_session_observe(c->before.session, NULL, NULL);
+  if (s == SURG_ENOTFOUND) return;
   if (surg_session_why(c->before.session)[0])
     snprintf(c->unmeasured, sizeof c->unmeasured, "%s", surg_session_why(c->before.session));
   else
