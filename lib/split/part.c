@@ -241,6 +241,16 @@ static surg_status build(parting *x, const bool *idle) {
   return surg_model_status(x->m);
 }
 
+/* What was erased is freed with its model only, and is most of the whole model: a part is a copy
+ * without it, so that all parts together are as large as the model. */
+static surg_status give_small(parting *x, surg_model **out) {
+  *out = surg_model_clone(x->m);
+  if (!*out) return surg__alloc_status(x->s->ctx);
+  surg_model_free(x->m);
+  x->m = NULL;
+  return SURG_OK;
+}
+
 surg_status surg_split_part(const surg_split *s, size_t k, surg_model **out) {
   if (out) *out = NULL;
   if (!s || !out || k >= s->n_parts) return SURG_EUSAGE;
@@ -262,10 +272,8 @@ surg_status surg_split_part(const surg_split *s, size_t k, surg_model **out) {
   }
   surg__free(s->ctx, idle);
   surg__free(s->ctx, x.nodes);
-  if (r == SURG_OK) {
-    *out = x.m;
-    return r;
-  }
+  if (r == SURG_OK) r = give_small(&x, out);
+  if (r == SURG_OK) return r;
   if (!surg_context_error(s->ctx))
     surg__error(s->ctx, r, surg_model_path(s->m), "part %zu cannot be made: %s", k + 1,
                 surg_status_name(r));

@@ -167,6 +167,13 @@ class Split(Case):
         self.assertEqual(self.nodes('whole.onnx'), self.nodes('c.onnx'))
         self.assertLess(sum(os.stat(n).st_blocks * 512 for n in os.listdir('.')), 8 << 20)
 
+    def test_memory_of_many_parts(self):
+        """All parts together need as much memory as the model, not as much each."""
+        nodes = [w.node('Relu', ['x%d' % i], ['x%d' % (i + 1)]) for i in range(2000)]
+        self.write('c.onnx', w.model(w.graph(nodes, [], [w.value('x0', dims=(4,))],
+                                             [w.value('x2000', dims=(4,))])))
+        self.ok('split', '--parts', '40', '--no-fsync', '--max-memory', '24MiB', 'c.onnx')
+
     def test_run(self):
         self.ok('split', 'm.onnxtxt', '--parts', '2')
         a = self.ok('run', 'm.onnxtxt', '--seed', '5')
