@@ -25,8 +25,9 @@ SURG_EXPORT surg_status surg_type_text(surg_context *ctx, const surg_type *type,
 SURG_EXPORT size_t surg_text_escape(const char *text, size_t n, size_t max, char *out, size_t room);
 /* Entry i of a list, or NULL. */
 typedef const char *(*surg_name_fn)(const void *list, size_t i);
-/* The name of a list of n that is most similar to a word, for "did you mean"; NULL: none is. The
- * result is one that `at` returned. O(n) */
+/* The name of a list of n that is most similar to a word, for "did you mean": the one with the
+ * fewest characters to change, otherwise the shortest of which the word is a part (`Add_1` of
+ * `/net/Add_1`); NULL: none is. The result is one that `at` returned. O(n) */
 SURG_EXPORT const char *surg_nearest_name(const char *word, const void *list, size_t n,
                                           surg_name_fn at);
 /* "exact", "ulp", "rounding", "approx" or "lossy"; NULL for other numbers. Static text. */

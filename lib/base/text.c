@@ -190,21 +190,54 @@ bool surg__dims_product(const int64_t *dims, size_t rank, uint64_t *out) {
   return true;
 }
 
-/* The edit distance of two words, up to `limit`; at most 63 characters each. */
+#define WORD 63 /* most characters of the parts of two words that differ */
+
+/* Whether s is inside a UTF-8 character. */
+static bool inside(const char *s) {
+  return ((unsigned char)*s & 0xc0) == 0x80;
+}
+
+static size_t characters(const char *s) {
+  size_t n = 0;
+  for (; *s; s++) n += !inside(s);
+  return n;
+}
+
+/* The characters of n bytes; a byte that starts none is one, too. Their number, or WORD + 1. */
+static size_t decode(const char *s, size_t n, uint32_t out[WORD]) {
+  size_t k = 0;
+  for (size_t i = 0; i < n; k++) {
+    if (k == WORD) return WORD + 1;
+    out[k] = (unsigned char)s[i++];
+    while (i < n && inside(s + i) && out[k] < 1u << 24)
+      out[k] = out[k] << 8 | (unsigned char)s[i++];
+  }
+  return k;
+}
+
+/* The edit distance in characters, up to `limit`. Equal beginnings and ends change nothing in it;
+ * names of exporters are long and differ at one place. */
 static unsigned distance(const char *a, const char *b, unsigned limit) {
-  size_t na = strlen(a), nb = strlen(b);
-  if (na > 63 || nb > 63) return limit + 1;
-  unsigned rows[3][64]; /* of a[0..i-2], a[0..i-1] and a[0..i] */
+  uint32_t x[WORD], y[WORD];
+  const char *start = a;
+  while (*a && *a == *b) a++, b++;
+  while (a > start && (inside(a) || inside(b))) a--, b--;
+  size_t ends_a = strlen(a), ends_b = strlen(b);
+  while (ends_a && ends_b && a[ends_a - 1] == b[ends_b - 1]) ends_a--, ends_b--;
+  while (a[ends_a] && inside(a + ends_a)) ends_a++, ends_b++;
+  const size_t na = decode(a, ends_a, x), nb = decode(b, ends_b, y);
+  if (na > WORD || nb > WORD || (na > nb ? na - nb : nb - na) > limit) return limit + 1;
+  unsigned rows[3][WORD + 1]; /* of x[0..i-2], x[0..i-1] and x[0..i] */
   for (size_t j = 0; j <= nb; j++) rows[0][j] = (unsigned)j;
   for (size_t i = 1; i <= na; i++) {
     unsigned *row = rows[i % 3];
     const unsigned *before = rows[(i - 1) % 3], *twice = rows[(i + 1) % 3];
     row[0] = (unsigned)i;
     for (size_t j = 1; j <= nb; j++) {
-      unsigned best = before[j - 1] + (a[i - 1] != b[j - 1]);
+      unsigned best = before[j - 1] + (x[i - 1] != y[j - 1]);
       if (before[j] + 1 < best) best = before[j] + 1;
       if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      const bool swapped = i > 1 && j > 1 && x[i - 1] == y[j - 2] && x[i - 2] == y[j - 1];
       if (swapped && twice[j - 2] + 1 < best) best = twice[j - 2] + 1;
       row[j] = best;
     }
@@ -215,11 +248,36 @@ static unsigned distance(const char *a, const char *b, unsigned limit) {
 /* Whether two words at a distance of d have more in common than their length; of single letters,
  * only case may differ. */
 static bool resembles(const char *a, const char *b, unsigned d) {
-  return d < strlen(a) || d < strlen(b) || (!(a[0] && a[1]) && (a[0] ^ b[0]) == ('a' ^ 'A'));
+  return d < characters(a) || d < characters(b) ||
+         (!(a[0] && a[1]) && (a[0] ^ b[0]) == ('a' ^ 'A'));
+}
+
+static bool in_word(unsigned char c) {
+  return c >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Whether a name has the word as its beginning, end or middle: `Add_1` in `/encoder/Add_1`. */
+static bool has_part(const char *name, const char *word) {
+  const size_t n = strlen(word);
+  for (const char *s = strstr(name, word); s; s = strstr(s + 1, word))
+    if ((s == name || !in_word((unsigned char)s[-1])) && !in_word((unsigned char)s[n])) return true;
+  return false;
+}
+
+/* The shortest name that has the word as a part. */
+static const char *longer(const char *word, const void *list, size_t count, surg__name_at at) {
+  const char *best = NULL;
+  for (size_t i = 0; i < count; i++) {
+    const char *name = at(list, i);
+    if (!name || !has_part(name, word)) continue;
+    if (!best || strlen(name) < strlen(best)) best = name;
+  }
+  return best;
 }
 
 const char *surg__nearest(const char *word, const void *list, size_t count, surg__name_at at) {
-  unsigned limit = strlen(word) < 4 ? 1 : 2 + (unsigned)(strlen(word) / 8);
+  const unsigned n = (unsigned)characters(word);
+  unsigned limit = n < 4 ? 1 : 2 + n / 8;
   const char *best = NULL;
   for (size_t i = 0; i < count; i++) {
     const char *name = at(list, i);
@@ -228,7 +286,7 @@ const char *surg__nearest(const char *word, const void *list, size_t count, surg
     best = name;
     limit = d;
   }
-  return best;
+  return best || n < 2 ? best : longer(word, list, count, at);
 }
 
 const char *surg_nearest_name(const char *word, const void *list, size_t n, surg_name_fn at) {

@@ -238,10 +238,18 @@ START_TEST(texts) {
   ck_assert_str_eq(out, "");
   ck_assert_str_eq(surg_nearest_name("prnue", words, 3, word_at), "prune");
   ck_assert_ptr_null(surg_nearest_name("zzzzzz", words, 3, word_at));
+  static const char *const names[] = {"/net/layer.0/Add_1", "/net/layer.0/Add",
+                                      "gr\xc3\xb6\xc3\x9f", "w"};
+  ck_assert_str_eq(surg_nearest_name("Add_1", names, 4, word_at), names[0]); /* a part */
+  ck_assert_str_eq(surg_nearest_name("Add", names, 4, word_at), names[1]);
+  ck_assert_str_eq(surg_nearest_name("/net/layer.1/Add_1", names, 4, word_at), names[0]);
+  ck_assert_str_eq(surg_nearest_name("gros", names, 4, word_at), names[2]); /* two characters */
+  ck_assert_ptr_null(surg_nearest_name("ayer", names, 4, word_at));
+  ck_assert_ptr_null(surg_nearest_name("v", names, 4, word_at));
   ck_assert_str_eq(surg_graph_where(g), "graph");
   ck_assert_ptr_null(surg_graph_where(NULL));
-  ck_assert_int_eq(
-      surg_type_text(ctx, surg_value_declared_type(surg_graph_input(g, 0)), &type), SURG_OK);
+  ck_assert_int_eq(surg_type_text(ctx, surg_value_declared_type(surg_graph_input(g, 0)), &type),
+                   SURG_OK);
   ck_assert_str_eq(type, "float[2]");
   surg_context_free_bytes(ctx, type);
   ck_assert_int_eq(surg_type_text(ctx, NULL, &type), SURG_OK);
