@@ -33,7 +33,8 @@ typedef struct surg_matches surg_matches;
 /* Finds a pattern, the match side of a rewrite rule (doc/rules.md) without braces:
  * `c = Conv (x, w, ...) y = Relu (c) where rank(x) == 4`. Attributes that it does not list may have
  * any value, further outputs may be used. There is at most one match for each node that can be the
- * last one of the pattern. `why` as for surg_select_nodes. SURG_EUSAGE: the pattern is invalid.
+ * last one of the pattern. `why` as for surg_select_nodes; without matches it names an operator of
+ * the pattern that neither ONNX nor the model has. SURG_EUSAGE: the pattern is invalid.
  * Infers types. Free *out with surg_matches_free. O(nodes) */
 SURG_EXPORT surg_status surg_find(surg_model *m, const char *pattern, surg_matches **out, char *why,
                                   size_t why_room);
@@ -73,10 +74,10 @@ SURG_EXPORT surg_value *surg_fragment_made(const surg_fragment *f, size_t i);
 /* Frees a fragment, not what was added; NULL is allowed. */
 SURG_EXPORT void surg_fragment_free(surg_fragment *f);
 
-/* Reads a tensor from text: `float[2] {1, 2}`, or numbers alone (`1.5`, `[1, 2]`, `{1, 2}`) of type
- * `dtype`. Numbers get the shape `dims`, or if that is NULL, the one of the list. `why` as for
- * surg_select_nodes. SURG_EUSAGE: the text is wrong, a number is not one of the type, or they do
- * not fit the shape. */
+/* Reads a tensor from text: `float[2] {1, 2}`, or numbers alone (`1.5`, `1, 2`, `[1, 2]`, `{1, 2}`)
+ * of type `dtype`. Numbers get the shape `dims`, or if that is NULL, the one of the list. `why` as
+ * for surg_select_nodes. SURG_EUSAGE: the text is wrong, a number is not one of the type, or they
+ * do not fit the shape. */
 SURG_EXPORT surg_status surg_tensor_from_text(surg_model *m, const char *text, int dtype,
                                               const int64_t *dims, size_t rank, surg_tensor **out,
                                               char *why, size_t why_room);

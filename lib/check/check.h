@@ -75,7 +75,6 @@ void surg__check_found(surg__checker *c, const char *code, const char *where, co
 /* `graph.initializer "w"`; valid until the next call. */
 const char *surg__check_place(surg__checker *c, const surg_graph *g, const char *list,
                               const char *name);
-void surg__check_put_type(surg__buf *b, const surg_type *t); /* appends `float[N, 3, ?]` */
 /* Whether parameter p of the operator accepts tensors of type `dtype`; and the accepted types,
  * for a message. */
 bool surg__check_allowed(const surg_schema *s, const surg__param *p, int dtype);

@@ -7,39 +7,6 @@
 
 #define LEVELS 16
 
-void surg__check_put_type(surg__buf *b, const surg_type *t) {
-  static const char *const words[] = {
-      [SURG_TYPE_UNKNOWN] = "?",    [SURG_TYPE_TENSOR] = "",
-      [SURG_TYPE_SEQUENCE] = "seq", [SURG_TYPE_SPARSE_TENSOR] = "sparse ",
-      [SURG_TYPE_MAP] = "map",      [SURG_TYPE_OPTIONAL] = "optional",
-      [SURG_TYPE_OPAQUE] = "opaque"};
-  _Static_assert(SURG_COUNT(words) == SURG_TYPE_OPAQUE + 1, "a word for each kind of type");
-  int closing = 0;
-  for (; t && t->elem && closing < LEVELS; t = t->elem, closing++) {
-    surg__buf_printf(b, "%s(", words[t->kind]);
-    const char *key = t->kind == SURG_TYPE_MAP ? surg__dtype_name(t->dtype) : NULL;
-    if (key) surg__buf_printf(b, "%s, ", key);
-  }
-  const char *name = t ? surg__dtype_name(t->dtype) : NULL;
-  surg__buf_printf(b, "%s%s", t && t->kind != SURG_TYPE_UNKNOWN ? words[t->kind] : "",
-                   name ? name : "?");
-  for (uint32_t i = 0; t && t->has_rank && i < t->rank; i++) {
-    surg__buf_puts(b, i ? ", " : "[");
-    if (i == 16) {
-      surg__buf_puts(b, "...");
-      break;
-    }
-    const bool number = t->dims[i].value >= 0;
-    const char *dim = number ? NULL : surg_dim_text(t->model, &t->dims[i]);
-    if (number)
-      surg__buf_printf(b, "%lld", (long long)t->dims[i].value);
-    else
-      surg__buf_puts(b, dim ? dim : "?");
-  }
-  if (t && t->has_rank) surg__buf_puts(b, t->rank ? "]" : "[]");
-  while (closing--) surg__buf_putc(b, ')');
-}
-
 typedef enum verdict { AGREE, OTHER_SHAPE, OTHER_TYPE } verdict;
 
 static verdict compare(const surg_type *a, const surg_type *b) {
@@ -127,8 +94,8 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
   surg__buf_init(&said, c->ctx);
   surg__buf_init(&is, c->ctx);
   surg__buf_init(&where, c->ctx);
-  surg__check_put_type(&said, claim);
-  surg__check_put_type(&is, proven);
+  surg__put_type(&said, claim);
+  surg__put_type(&is, proven);
   surg__buf_printf(&where, "%s.%s %s", surg__locate_graph(g), list, surg__q(c->ctx, v->name));
   surg__buf_putc(&said, 0);
   surg__buf_putc(&is, 0);

@@ -55,14 +55,6 @@ surg_status surg_check(surg_model *model, size_t most, surg_check_fn fn, void *u
   return s;
 }
 
-surg_status surg_type_text(surg_context *ctx, const surg_type *type, char **text) {
-  if (!ctx || !text) return SURG_EUSAGE;
-  surg__buf b;
-  surg__buf_init(&b, ctx);
-  surg__check_put_type(&b, type);
-  return surg__buf_give(&b, text);
-}
-
 surg_status surg_check_rule_at(size_t i, surg_check_rule *out) {
   const surg__rule_info *all;
   if (!out) return SURG_EUSAGE;

@@ -145,7 +145,7 @@ static void put_input(surg__buf *b, const surg_value *v) {
     surg__buf_putc(b, '?');
     return;
   }
-  surg__check_put_type(b, t);
+  surg__put_type(b, t);
   int64_t elements[8];
   const surg_tensor *constant = surg_value_constant(v);
   const int64_t count = constant ? surg__read_ints(constant, elements, 8) : 0;

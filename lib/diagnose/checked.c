@@ -40,6 +40,16 @@ static void tell(surg_checked *c, surg_check_finding f) {
   if (c->fn) c->fn(c->user, &f);
 }
 
+/* Appends the place in ONNX text, which is after the name of the file: `:4:1: error: ...`. */
+static void put_line(surg__buf *b, const char *s) {
+  static const char digits[] = "0123456789";
+  const size_t line = *s == ':' ? strspn(s + 1, digits) : 0;
+  if (!line || s[1 + line] != ':') return;
+  const size_t column = strspn(s + 2 + line, digits);
+  if (!column || s[2 + line + column] != ':') return;
+  surg__buf_printf(b, "line %.*s, column %.*s", (int)line, s + 1, (int)column, s + 2 + line);
+}
+
 /* Converts a diagnostic, `FILE: SEVERITY: LOCATION: TEXT`, to a finding. */
 static void hear(void *user, surg_severity severity, const char *line) {
   static const char *const words[] = {
@@ -63,10 +73,13 @@ static void hear(void *user, surg_severity severity, const char *line) {
   }
   surg__buf where;
   surg__buf_init(&where, c->ctx);
-  if (end) surg__buf_put(&where, text, (size_t)(end - text));
+  if (end)
+    surg__buf_put(&where, text, (size_t)(end - text));
+  else if (strncmp(line, c->name, name) == 0)
+    put_line(&where, line + name);
   const bool split = end && !where.failed;
   tell(c, (surg_check_finding){.code = code,
-                               .where = split ? where.p : NULL,
+                               .where = where.n && !where.failed ? where.p : NULL,
                                .text = split ? end + 2 : text,
                                .pass = surg__check_rule(code)->pass,
                                .loaded = !c->code});

@@ -2,6 +2,7 @@
 /* Examines step by step why an engine rejects a model (onnxsurg/doctor.h). All results are from
  * the checker, the target and the known messages; this file combines them. */
 #include <onnxsurg/doctor.h>
+#include <onnxsurg/names.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -202,10 +203,12 @@ static void look_at_inputs(surg_diagnosis *d) {
     const surg_type *t = surg_value_declared_type(v);
     if (surg_value_is_initializer(v) || !t || surg_type_get_kind(t) != SURG_TYPE_TENSOR) continue;
     if (surg_type_static(t, NULL)) continue;
+    char *type = NULL;
+    if (surg_type_text(d->ctx, t, &type) != SURG_OK) d->failed = true;
     surg__buf b;
     surg__buf_init(&b, d->ctx);
-    surg__buf_printf(&b, "input \"%s\" is ", surg_value_name(v));
-    surg__check_put_type(&b, t);
+    surg__buf_printf(&b, "input \"%s\" is %s", surg_value_name(v), type ? type : "?");
+    surg_context_free_bytes(d->ctx, type);
     if (b.failed)
       d->failed = true;
     else

@@ -201,6 +201,61 @@ static surg_status owners(const surg__search *s, const char *name) {
   return status;
 }
 
+/* What there is at the first part of a place that does not exist: `; graph.node[3] has the
+ * subgraphs then_branch, else_branch`. `text` is that part, `rest` what follows its dot. */
+static void put_owner(surg__buf *b, const surg__search *s, char *text, const char *rest) {
+  size_t count = 0, n = 0;
+  const surg_node *node = surg_model_find_node(s->m, text, &count);
+  const bool input = strncmp(rest, "input", 5) == 0, output = strncmp(rest, "output", 6) == 0;
+  if (node && count == 1) {
+    surg__buf_printf(b, "; %s has ", surg__locate_node(node));
+    if (input || output) {
+      n = input ? surg_node_input_count(node) : surg_node_output_count(node);
+      surg__buf_printf(b, "%zu %s%s", n, input ? "input" : "output", n == 1 ? "" : "s");
+      return;
+    }
+    const surg_graph *sub;
+    for (size_t k = 0; (sub = surg_node_subgraph(node, k)) != NULL; k++)
+      surg__buf_printf(b, "%s%s", k ? ", " : "the subgraphs ", surg_graph_parent_attr(sub));
+    if (!surg_node_subgraph(node, 0)) surg__buf_puts(b, "inputs and outputs, such as .output[0]");
+    return;
+  }
+  char *copy = surg__strdup(s->ctx, text);
+  const surg_graph *g = copy ? graph_at(s->m, copy) : NULL;
+  surg__free(s->ctx, copy);
+  if (!g) return;
+  n = input    ? surg_graph_input_count(g)
+      : output ? surg_graph_output_count(g)
+               : surg_graph_node_count(g);
+  surg__buf_printf(b, "; %s has %zu %s%s",
+                   g == surg_model_graph(s->m) ? "the main graph" : surg__locate_graph(g), n,
+                   input    ? "input"
+                   : output ? "output"
+                            : "node",
+                   n == 1 ? "" : "s");
+}
+
+/* No object is at the place: reports the longest part of it that exists. */
+static surg_status no_place(surg__search *s) {
+  surg__buf b;
+  surg__buf_init(&b, s->ctx);
+  char *text = surg__strdup(s->ctx, s->text), *dot;
+  while (text && !b.n && (dot = strrchr(text, '.')) != NULL) {
+    *dot = 0;
+    put_owner(&b, s, text, dot + 1);
+  }
+  const bool place = b.n > 0 || like_place(s->text);
+  const size_t functions = surg_model_function_count(s->m);
+  if (!b.n && strncmp(s->text, "function[", 9) == 0)
+    surg__buf_printf(&b, "; the model has %zu function%s", functions, functions == 1 ? "" : "s");
+  surg__free(s->ctx, text);
+  if (place)
+    surg__search_why(s, SURG_ENOTFOUND, "the model has no place %s%s", surg__q(s->ctx, s->text),
+                     b.n && !b.failed ? b.p : "");
+  surg__buf_free(&b);
+  return SURG_ENOTFOUND;
+}
+
 static surg_status by_place(surg__search *s) {
   size_t count;
   surg_node *n = surg_model_find_node(s->m, s->text, &count);
@@ -215,11 +270,8 @@ static surg_status by_place(surg__search *s) {
   if (v && (n = surg_value_producer(v, NULL)) != NULL) return add_node(s, n);
   if (v)
     return surg__search_why(s, SURG_ENOTFOUND, "no node computes %s", surg__q(s->ctx, s->text));
-  if (!like_place(s->text)) return SURG_ENOTFOUND;
-  const size_t nodes = surg_graph_node_count(surg_model_graph(s->m));
-  return surg__search_why(s, SURG_ENOTFOUND,
-                          "the model has no place %s; the main graph has %zu node%s",
-                          surg__q(s->ctx, s->text), nodes, nodes == 1 ? "" : "s");
+  const bool indexed = s->text[strlen(s->text) - 1] == ']';
+  return indexed || like_place(s->text) ? no_place(s) : SURG_ENOTFOUND;
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
@@ -346,6 +398,7 @@ static surg_status by_pattern(surg__search *s) {
     if (s->want_values && !surg__vec_push(s->ctx, &found, last)) status = no_memory(s);
   }
   surg_matches_free(ms);
+  if (status == SURG_OK && !count && s->why && s->why[0]) status = SURG_ENOTFOUND;
   if (status == SURG_OK && !count)
     status = surg__search_why(s, SURG_ENOTFOUND, "nothing matches %s", surg__q(s->ctx, s->text));
   if (found.count) qsort(found.items, found.count, sizeof *found.items, by_address);

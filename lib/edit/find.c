@@ -152,6 +152,34 @@ static surg_status parse(surg_matches *ms, const char *text, char *why, size_t r
   return s;
 }
 
+static const char *name_at(const void *list, size_t i) {
+  return ((const char *const *)list)[i];
+}
+
+/* Nothing matches: whether an operator of the pattern that ONNX does not define is in no node, and
+ * what is named nearly so, as the reason. */
+static surg_status no_operator(surg_matches *ms, surg_model *m, char *why, size_t room) {
+  SURG_VEC(const char *) names = {0};
+  bool ok = true;
+  for (uint16_t k = 0; k < ms->pattern->match.n && !why[0] && ok; k++) {
+    const surg__rstmt *st = &ms->pattern->match.stmts[k];
+    bool present = st->kind != SURG__S_NODE || st->op != SURG_OP_UNKNOWN;
+    for (surg_graph *g = NULL; ok && !present && (g = surg_model_next_graph(m, g));)
+      for (surg_node *n = surg_graph_first_node(g); n && ok && !present; n = surg_node_next(n)) {
+        present = strcmp(surg_node_op_type(n), st->op_type) == 0;
+        ok = surg__vec_push(ms->ctx, &names, surg_node_op_type(n));
+      }
+    const char *near =
+        present ? NULL : surg__nearest(st->op_type, names.items, names.count, name_at);
+    if (ok && !present)
+      snprintf(why, room, "the model has no node of operator %s%s%s%s",
+               surg__q(ms->ctx, st->op_type), near ? "; did you mean " : "",
+               near ? surg__q(ms->ctx, near) : "", near ? "?" : "");
+  }
+  surg__vec_free(ms->ctx, &names);
+  return ok ? SURG_OK : SURG_ENOMEM;
+}
+
 surg_status surg_find(surg_model *m, const char *pattern, surg_matches **out, char *why,
                       size_t why_room) {
   if (out) *out = NULL;
@@ -165,6 +193,7 @@ surg_status surg_find(surg_model *m, const char *pattern, surg_matches **out, ch
   surg_status s = parse(ms, pattern, why, why_room);
   if (s == SURG_OK && surg_model_infer(m) == SURG_ENOMEM) s = SURG_ENOMEM; /* a cycle: no types */
   if (s == SURG_OK) s = match_all(ms, m);
+  if (s == SURG_OK && !ms->list.count && why && why_room) s = no_operator(ms, m, why, why_room);
   if (s == SURG_ENOMEM) s = surg__oom(ctx, NULL);
   if (s == SURG_OK)
     *out = ms;

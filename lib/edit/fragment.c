@@ -3,8 +3,8 @@
  * names without a definition are inputs; its nodes are then copied into the graph. */
 #include <stdio.h>
 
-#include "base/hush.h"
 #include "base/dtype.h"
+#include "base/hush.h"
 #include "edit/edit.h"
 #include "io/io.h"
 
@@ -204,8 +204,11 @@ static surg_status type_literal(surg_fragment *f, const surg_node *n, size_t i, 
   surg_value *v = surg_node_input(n, i);
   const surg_tensor *t = surg_value_initializer(v);
   if (!t) return surg__error(f->ctx, SURG_EINTERNAL, "text", "a literal without elements");
-  const int dtype = literal_dtype(n, i, surg_tensor_dtype(t) == SURG_DOUBLE);
+  int dtype = literal_dtype(n, i, surg_tensor_dtype(t) == SURG_DOUBLE);
   size_t bad;
+  /* An operator that ONNX lacks is an error of its own, and the checker has the nearest name. */
+  if (!dtype && !surg_node_schema(n) && !*surg_node_domain(n))
+    dtype = surg_tensor_dtype(t) == SURG_DOUBLE ? SURG_FLOAT : SURG_INT64;
   if (!dtype && why && room)
     snprintf(why, room,
              "input %zu of %s: the type of the number is not known: write it, as in "

@@ -67,6 +67,11 @@ static bool same_count(const surg_tensor *t, const int64_t *dims, size_t rank) {
   return dims && n == surg_tensor_count(t);
 }
 
+/* Whether the text is a list without brackets: `1, 2`. */
+static bool bare_list(const char *text) {
+  return strchr(text, ',') && !text[strspn(text, "0123456789+-.,eE infa")];
+}
+
 /* The tensor of the only literal of `y = Identity (LITERAL)`, as a model of its own. */
 static surg_status read_literal(surg_context *ctx, const char *text, surg_model **out) {
   static const char before[] = "y = Identity (", after[] = "\n)";
@@ -75,7 +80,9 @@ static surg_status read_literal(surg_context *ctx, const char *text, surg_model 
   surg__buf_init(&head, ctx);
   surg__buf_init(&wire, ctx);
   surg__buf_puts(&all, before);
+  surg__buf_puts(&all, bare_list(text) ? "{" : "");
   surg__buf_puts(&all, text);
+  surg__buf_puts(&all, bare_list(text) ? "}" : "");
   surg__buf_puts(&all, after);
   static const uint8_t newest[] = {0x08, 13, 0x42, 0x02, 0x10, 17}; /* ir_version, opset 17 */
   surg__buf_put(&head, newest, sizeof newest);
@@ -89,12 +96,15 @@ static surg_status read_literal(surg_context *ctx, const char *text, surg_model 
   return s;
 }
 
-static surg_status convert(surg_model *m, const surg_value *v, int dtype, const int64_t *dims,
-                           size_t rank, surg_tensor **out, char *why, size_t room) {
+static surg_status convert(surg_model *m, const char *text, const surg_value *v, int dtype,
+                           const int64_t *dims, size_t rank, surg_tensor **out, char *why,
+                           size_t room) {
   const surg_tensor *t = v ? surg_value_initializer(v) : NULL;
   size_t bad = SIZE_MAX;
   if (!t || surg_value_is_output(v)) {
-    if (why) snprintf(why, room, "expected numbers or a tensor, such as float[2] {1, 2}");
+    if (why)
+      snprintf(why, room, "expected numbers or a tensor, such as float[2] {1, 2}, found %s",
+               surg__q(surg_model_context(m), text));
     return SURG_EUSAGE;
   }
   const bool typed = strncmp(surg_value_name(v), SURG__LITERAL_TYPED, 2) == 0;
@@ -120,8 +130,8 @@ static surg_status convert(surg_model *m, const surg_value *v, int dtype, const 
   const char *name = surg_dtype_name(dtype);
   if (why && typed) snprintf(why, room, "the tensor cannot be read");
   if (why && !typed)
-    snprintf(why, room, "number %zu is not a valid %s",
-             bad == SIZE_MAX ? 0 : bad, name ? name : "number");
+    snprintf(why, room, "number %zu is not a valid %s", bad == SIZE_MAX ? 0 : bad,
+             name ? name : "number");
   return SURG_EUSAGE;
 }
 
@@ -140,7 +150,7 @@ surg_status surg_tensor_from_text(surg_model *m, const char *text, int dtype, co
   if (s != SURG_OK) return s == SURG_EINVALID ? SURG_EUSAGE : s;
   const surg_node *n = surg_graph_first_node(surg_model_graph(x));
   const bool one = n && surg_node_input_count(n) == 1 && !surg_node_next(n);
-  s = convert(m, one ? surg_node_input(n, 0) : NULL, dtype, dims, rank, out, why, why_room);
+  s = convert(m, text, one ? surg_node_input(n, 0) : NULL, dtype, dims, rank, out, why, why_room);
   surg_model_free(x);
   return s;
 }

@@ -131,6 +131,21 @@ static surg_status no_end(const merge *x, const surg_model *m, bool output, cons
                      near ? "?" : "");
 }
 
+static surg_status other_type(const merge *x, const surg_value *from, const surg_value *to) {
+  surg_context *ctx = x->m->ctx;
+  surg__buf want, have;
+  surg__buf_init(&want, ctx);
+  surg__buf_init(&have, ctx);
+  surg__put_type(&want, known(to));
+  surg__put_type(&have, known(from));
+  const surg_status s = refuse(x, "input %s expects %s, but %s of %s is %s", surg__q(ctx, to->name),
+                               want.failed ? "?" : want.p, surg__q(ctx, from->name),
+                               surg__q(ctx, surg_model_path(x->m)), have.failed ? "?" : have.p);
+  surg__buf_free(&want);
+  surg__buf_free(&have);
+  return s;
+}
+
 static surg_status connect(merge *x, size_t k) {
   surg_context *ctx = x->m->ctx;
   const char *from = x->o->from[k], *to = x->o->to[k];
@@ -144,8 +159,7 @@ static surg_status connect(merge *x, size_t k) {
                        surg__q(ctx, to));
   assert(i < x->b->graph->n_in);
   if (types_differ(known(v), known(x->b->graph->in[i])))
-    return refuse(x, "input %s is of another type or shape than %s of %s", surg__q(ctx, to),
-                  surg__q(ctx, from), surg__q(ctx, surg_model_path(x->m)));
+    return other_type(x, v, x->b->graph->in[i]);
   x->args[i] = v;
   return SURG_OK;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types. Immutable once made. */
+#include <onnxsurg/names.h>
+
 #include "base/dtype.h"
 #include "base/limits.h"
 #include "ir/edit.h"
@@ -205,4 +207,49 @@ const surg_type *surg_type_rename_dims(surg_model *m, const surg_type *t, const 
     made = c;
   }
   return made;
+}
+
+/* --- as text --- */
+
+#define TYPE_LEVELS 16 /* more nested types are cut */
+
+void surg__put_type(surg__buf *b, const surg_type *t) {
+  static const char *const words[] = {
+      [SURG_TYPE_UNKNOWN] = "?",    [SURG_TYPE_TENSOR] = "",
+      [SURG_TYPE_SEQUENCE] = "seq", [SURG_TYPE_SPARSE_TENSOR] = "sparse ",
+      [SURG_TYPE_MAP] = "map",      [SURG_TYPE_OPTIONAL] = "optional",
+      [SURG_TYPE_OPAQUE] = "opaque"};
+  _Static_assert(SURG_COUNT(words) == SURG_TYPE_OPAQUE + 1, "a word for each kind of type");
+  int closing = 0;
+  for (; t && t->elem && closing < TYPE_LEVELS; t = t->elem, closing++) {
+    surg__buf_printf(b, "%s(", words[t->kind]);
+    const char *key = t->kind == SURG_TYPE_MAP ? surg__dtype_name(t->dtype) : NULL;
+    if (key) surg__buf_printf(b, "%s, ", key);
+  }
+  const char *name = t ? surg__dtype_name(t->dtype) : NULL;
+  surg__buf_printf(b, "%s%s", t && t->kind != SURG_TYPE_UNKNOWN ? words[t->kind] : "",
+                   name ? name : "?");
+  for (uint32_t i = 0; t && t->has_rank && i < t->rank; i++) {
+    surg__buf_puts(b, i ? ", " : "[");
+    if (i == 16) {
+      surg__buf_puts(b, "...");
+      break;
+    }
+    const bool number = t->dims[i].value >= 0;
+    const char *dim = number ? NULL : surg_dim_text(t->model, &t->dims[i]);
+    if (number)
+      surg__buf_printf(b, "%lld", (long long)t->dims[i].value);
+    else
+      surg__buf_puts(b, dim ? dim : "?");
+  }
+  if (t && t->has_rank) surg__buf_puts(b, t->rank ? "]" : "[]");
+  while (closing--) surg__buf_putc(b, ')');
+}
+
+surg_status surg_type_text(surg_context *ctx, const surg_type *type, char **text) {
+  if (!ctx || !text) return SURG_EUSAGE;
+  surg__buf b;
+  surg__buf_init(&b, ctx);
+  surg__put_type(&b, type);
+  return surg__buf_give(&b, text);
 }

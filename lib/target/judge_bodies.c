@@ -106,9 +106,9 @@ static void judge_strays(const surg__target *t, const surg_graph *g, surg__buf *
     const bool read = is_read_in(g, v, &deep);
     if (!read && !deep) continue;
     surg__buf_printf(text, "value_info %s of a subgraph declares ", surg__q(t->ctx, s->name));
-    surg__check_put_type(text, s->type);
+    surg__put_type(text, s->type);
     surg__buf_puts(text, "; the outer value is ");
-    surg__check_put_type(text, is);
+    surg__put_type(text, is);
     const surg__verdict verdict = read ? SURG__ILLEGAL : SURG__UNKNOWN;
     tell(t, text, (surg__objection){.verdict = verdict, .cause = SURG__C_INVALID, .code = "W203"},
          fn, user);

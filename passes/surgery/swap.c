@@ -37,8 +37,10 @@ static bool find_place(surg_pass_ctx *p, const char *address, place *out) {
   out->node = select_node(p, "of", name);
   out->index = k;
   if (!out->node || k < surg_node_input_count(out->node)) return out->node != NULL;
+  const size_t inputs = surg_node_input_count(out->node);
   char text[TEXT];
-  snprintf(text, sizeof text, "of: the node has no input %lu", k);
+  snprintf(text, sizeof text, "of: no input '%.200s': the node has %zu input%s", address, inputs,
+           inputs == 1 ? "" : "s");
   return surg_pass_usage(p, text) != SURG_PASS_FAILED;
 }
 
@@ -94,8 +96,11 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   const char *first = surg_pass_list_at(p, "of", 0), *second = surg_pass_list_at(p, "of", 1);
   if (surg_pass_list_count(p, "of") != 2) return surg_pass_usage(p, "needs of= with two addresses");
   if (!find_place(p, first, &a) || !find_place(p, second, &b)) return SURG_PASS_FAILED;
-  if (!a.node != !b.node)
+  if (!a.node != !b.node) {
+    /* A misspelled place gets the nearest name. */
+    if (!select_value(p, "of", a.node ? second : first)) return SURG_PASS_FAILED;
     return surg_pass_usage(p, "of: expected two inputs of nodes, or two values");
+  }
   surg_value *x = a.node ? NULL : select_value(p, "of", first);
   surg_value *y = x ? select_value(p, "of", second) : NULL;
   if (!a.node && !y) return SURG_PASS_FAILED;

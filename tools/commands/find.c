@@ -87,6 +87,7 @@ static int show_matches(const finding *f) {
   const surg_status s = surg_find(f->m, f->pattern, &ms, why, sizeof why);
   if (s != SURG_OK) return refuse(f, s, why);
   const size_t n = surg_matches_count(ms);
+  if (!n && why[0]) cli_warn(&f->common, surg_model_path(f->m), why);
   json_t *all = f->common.json ? json_array() : NULL;
   for (size_t i = 0; i < n && !f->count; i++) {
     if (all)

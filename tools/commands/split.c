@@ -100,6 +100,14 @@ typedef struct splitting {
   size_t n;
 } splitting;
 
+static int bad_balance(const char *arg) {
+  char *shown = cli_escaped(arg, 40);
+  const int code =
+      cli_usage("--by expects bytes or nodes, found %s", shown ? shown : "something else");
+  free(shown);
+  return code;
+}
+
 static int take(void *user, int o, char *arg) {
   splitting *j = user;
   uint64_t n;
@@ -113,7 +121,7 @@ static int take(void *user, int o, char *arg) {
       j->by = true;
       j->how.by = strcmp(arg, "nodes") == 0 ? SURG_SPLIT_NODES : SURG_SPLIT_BYTES;
       if (j->how.by == SURG_SPLIT_NODES || strcmp(arg, "bytes") == 0) return EXIT_DONE;
-      return cli_usage("--by expects bytes or nodes");
+      return bad_balance(arg);
     case OPT_MAX_BYTES:
       if (cli_number(arg, &j->how.max_bytes) && j->how.max_bytes) return EXIT_DONE;
       return cli_usage("--max-bytes expects bytes, such as 2GiB");

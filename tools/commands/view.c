@@ -22,8 +22,9 @@ static const char help[] =
     "  --dot             write one graph in the language of Graphviz\n"
     "  --target T        mark and list what engine T does not support\n"
     "  --against B       show model B beside IN, and mark what differs\n"
-    "  --graph PLACE     show this graph first: `graph.node[5].then_branch`, or a\n"
-    "                    node that calls a function or has one subgraph\n"
+    "  --graph PLACE     show this graph first: `graph.node[5].then_branch`, a\n"
+    "                    function (`domain.Name`), or a node that calls\n"
+    "                    one or has one subgraph\n"
     "  --fold            fold nodes by the folders of their names, also in small\n"
     "                    graphs; graphs of more than 2500 nodes always are\n"
     "  --limit N         most nodes of the page (10000)\n"
@@ -70,8 +71,7 @@ static int take(void *user, int o, char *arg) {
       return EXIT_DONE;
     case OPT_SVG:
     case OPT_DOT:
-      if (r->o.form != SURG_VIEW_HTML)
-        return cli_usage("--svg and --dot exclude each other");
+      if (r->o.form != SURG_VIEW_HTML) return cli_usage("--svg and --dot exclude each other");
       r->o.form = o == OPT_SVG ? SURG_VIEW_SVG : SURG_VIEW_DOT;
       return EXIT_DONE;
     case OPT_TARGET:
@@ -105,7 +105,23 @@ static surg_graph *graph_of(surg_node *n) {
   return f ? surg_function_graph(f) : surg_node_subgraph(n, 1) ? NULL : surg_node_subgraph(n, 0);
 }
 
-/* Finds the graph of --graph: a place of a graph, or an address of a node that contains one. */
+/* The body of the function `domain.name`; NULL: there is none, or several overloads. */
+static surg_graph *function_named(surg_model *m, const char *text) {
+  surg_graph *found = NULL;
+  for (size_t i = 0; i < surg_model_function_count(m); i++) {
+    surg_function *f = surg_model_function(m, i);
+    const char *domain = surg_function_domain(f);
+    const size_t n = strlen(domain);
+    if (strncmp(text, domain, n) != 0 || text[n] != '.') continue;
+    if (strcmp(text + n + 1, surg_function_name(f)) != 0) continue;
+    if (found) return NULL;
+    found = surg_function_graph(f);
+  }
+  return found;
+}
+
+/* Finds the graph of --graph: a place of a graph, a function, or an address of a node that
+ * contains a graph. */
 static int find_graph(surg_model *m, const char *text, surg_graph **out) {
   char why[1024];
   surg_node *n = NULL;
@@ -122,6 +138,7 @@ static int find_graph(surg_model *m, const char *text, surg_graph **out) {
     if (strcmp(surg_graph_parent_attr(surg_node_subgraph(n, k)), dot + 1) == 0)
       *out = surg_node_subgraph(n, k);
   free(place);
+  if (!*out && !surg_graph_find_node(surg_model_graph(m), text)) *out = function_named(m, text);
   if (*out) return EXIT_DONE;
   const surg_status s = surg_select_nodes(m, text, &n, 1, &count, why, sizeof why);
   if (s != SURG_OK && s != SURG_ELIMIT) {

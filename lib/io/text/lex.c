@@ -56,7 +56,11 @@ static const char *here(surg__tparse *t) {
   (void)surg__lex_peek(t);
   if (t->p == t->end) return "the end";
   while (t->p + n < t->end && n < 24 && surg__text_ident_char(t->p[n], false)) n++;
-  return surg__qn(t->ctx, t->p, n ? n : 1);
+  if (n || (unsigned char)*t->p < 0x80) return surg__qn(t->ctx, t->p, n ? n : 1);
+  for (n = 1; t->p + n < t->end && ((unsigned char)t->p[n] & 0xc0) == 0x80;) n++;
+  snprintf(t->found, sizeof t->found, "%s; names with such characters are written in quotes",
+           surg__qn(t->ctx, t->p, n));
+  return t->found;
 }
 
 bool surg__lex_expect(surg__tparse *t, char c) {
@@ -249,8 +253,7 @@ bool surg__num_i64(surg__tparse *t, const surg__num *v, int64_t *out) {
 
 bool surg__num_u64(surg__tparse *t, const surg__num *v, uint64_t *out) {
   if (v->kind != SURG__NUM_INT) return surg__lex_error(t, v->at, "expected an integer");
-  if (v->negative && v->magnitude)
-    return surg__lex_error(t, v->at, "the integer is out of range");
+  if (v->negative && v->magnitude) return surg__lex_error(t, v->at, "the integer is out of range");
   *out = v->magnitude;
   return true;
 }
