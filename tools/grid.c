@@ -47,9 +47,9 @@ void cli_table_name(cli_table *t, const char *name, size_t columns) {
   cli_text all = {0}, cut = {0};
   cli_text_escape(&all, name, 0);
   const char *text = cli_text_of(&all);
-  if (!t->markdown && strlen(text) > columns) {
-    text += strlen(text) - (columns - 3);
-    while ((*text & 0xc0) == 0x80) text++; /* not within a character */
+  const size_t wide = cli_columns(text, strlen(text));
+  if (!t->markdown && wide > columns) {
+    text += cli_bytes_of_columns(text, strlen(text), wide - (columns - 3));
     cli_text_puts(&cut, "...");
   }
   cli_text_puts(&cut, text);
@@ -62,7 +62,7 @@ static const char *title(const cli_table *t, size_t c) {
 }
 
 static void put_cell(cli_text *b, const char *text, size_t wide, bool right) {
-  const size_t n = strlen(text), gap = wide > n ? wide - n : 0;
+  const size_t n = cli_columns(text, strlen(text)), gap = wide > n ? wide - n : 0;
   if (right) cli_text_printf(b, "%*s", (int)gap, "");
   cli_text_puts(b, text);
   if (!right) cli_text_printf(b, "%*s", (int)gap, "");
@@ -94,7 +94,8 @@ void cli_table_print(cli_table *t) {
   cli_text b = {0};
   for (; n < TABLE_COLUMNS && t->titles[n]; n++) wide[n] = strlen(title(t, n));
   for (size_t i = 0; i < t->n; i++) {
-    const size_t length = t->cells[i] ? strlen(t->cells[i]) : 0;
+    const char *cell = t->cells[i] ? t->cells[i] : "";
+    const size_t length = cli_columns(cell, strlen(cell));
     if (length > wide[i % n]) wide[i % n] = length;
   }
   put_row(&b, t, NULL, wide, n);

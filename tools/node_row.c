@@ -182,7 +182,7 @@ static void measure(void *user, const surg_node *n, size_t place, bool first) {
     cli_text t = {0};
     put_cell(&t, x, n, place, c);
     const size_t most = c >= OUTPUTS ? VALUES_WIDE : NAME_WIDE;
-    size_t wide = t.n;
+    size_t wide = cli_text_columns(&t);
     if (wide > most) wide = most; /* longer cells move the rest of their line */
     if (wide > x->wide[c]) x->wide[c] = wide;
     cli_text_free(&t);
@@ -192,8 +192,8 @@ static void measure(void *user, const surg_node *n, size_t place, bool first) {
 /* Prints a line, cut on a terminal. */
 static void put_line(const table *x, cli_text *t) {
   while (t->n && t->p[t->n - 1] == ' ') cli_text_cut(t, t->n - 1);
-  if (x->terminal && t->n > CLI_WIDTH) {
-    cli_text_cut(t, CLI_WIDTH - 3);
+  if (x->terminal && cli_text_columns(t) > CLI_WIDTH) {
+    cli_text_cut(t, cli_bytes_of_columns(t->p, t->n, CLI_WIDTH - 3));
     cli_text_puts(t, "...");
   }
   cli_text_putc(t, '\n');

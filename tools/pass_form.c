@@ -91,11 +91,24 @@ void pass_form_close(pass_form *form) {
   *form = (pass_form){0};
 }
 
+/* Length of the first word of a list: up to a separator that is in no brackets, as those of
+ * `y = Add (a, b)`, `float[N,3]` and `/x{1,2}/` are. If brackets are not closed, all separators
+ * count. */
+static size_t word_length(const char *s) {
+  static const char open[] = "([{<", close[] = ")]}>";
+  size_t depth = 0, i = 0;
+  for (; s[i] && (depth || !strchr(",+", s[i])); i++) {
+    if (strchr(open, s[i])) depth++;
+    if (depth && strchr(close, s[i])) depth--;
+  }
+  return depth ? strcspn(s, ",+") : i;
+}
+
 /* Appends one word of a list: up to the next separator, or quoted as in a pipeline. Returns its
  * end, or NULL if a quote is not closed. */
 static const char *put_word(surg_context *ctx, cli_text *b, const char *s) {
   if (*s != '"' && *s != '\'') {
-    const size_t n = strcspn(s, ",+");
+    const size_t n = word_length(s);
     char *word = strndup(s, n);
     cli_put_word(ctx, b, word);
     free(word);
@@ -176,31 +189,68 @@ static size_t pairs_of(const surg_pass *pass) {
   return i;
 }
 
-static bool is_pair(const pass_form *form, const char *word) {
-  const size_t n = strcspn(word, "=");
-  if (strncmp(word, "--", 2) != 0 || n < 3 || !word[n]) return false;
+/* The option of a word `--name` or `--name=value`; NULL: it is unknown. */
+static const struct option *known(const pass_form *form, const char *word) {
+  const size_t n = strcspn(word + 2, "=");
   for (const struct option *o = form->options; o->name; o++)
-    if (strlen(o->name) == n - 2 && strncmp(o->name, word + 2, n - 2) == 0) return false;
-  return true;
+    if (strlen(o->name) == n && strncmp(o->name, word + 2, n) == 0) return o;
+  return NULL;
+}
+
+static const char *option_at(const void *list, size_t i) {
+  return ((const struct option *)list)[i].name;
+}
+
+/* `--name value`: the value may be what the user means as a file, so a name that resembles an
+ * option is an error. */
+static int put_two_words(pass_form *form, size_t any, const char *name, const char *value) {
+  size_t n = 0;
+  while (form->options[n].name) n++;
+  /* rename and freeze have names such as `input.x`, which options have not. */
+  const char *near =
+      strchr(name, '.') ? NULL : surg_nearest_name(name, form->options, n, option_at);
+  char *shown = cli_escaped(name, 120);
+  int code = shown ? EXIT_DONE : cli_no_memory();
+  if (shown && near)
+    code = cli_usage("unknown option --%s: did you mean --%s? If not, write --%s=VALUE", shown,
+                     near, shown);
+  else if (shown && !value)
+    code = cli_usage("--%s needs a value", shown);
+  free(shown);
+  if (code != EXIT_DONE) return code;
+  cli_text pair = {0};
+  cli_text_printf(&pair, "%s=%s", name, value);
+  code = pair.failed ? cli_no_memory()
+                     : put_pair(form, &form->values[any], form->pass->options[any].name, pair.p);
+  cli_text_free(&pair);
+  return code;
 }
 
 int pass_form_pairs(pass_form *form, int *argc, char **argv) {
   const size_t any = form->pass ? pairs_of(form->pass) : 0;
-  int kept = 1;
+  int kept = 1, code = EXIT_DONE;
   if (!form->pass || any == form->pass->option_count) return EXIT_DONE;
-  for (int i = 1; i < *argc; i++) {
-    if (strcmp(argv[i], "--") == 0) {
+  for (int i = 1; i < *argc && code == EXIT_DONE; i++) {
+    char *word = argv[i];
+    const bool named = strncmp(word, "--", 2) == 0 && word[2] && word[2] != '=';
+    const struct option *o = named ? known(form, word) : NULL;
+    if (strcmp(word, "--") == 0) {
       while (i < *argc) argv[kept++] = argv[i++];
-    } else if (is_pair(form, argv[i])) {
-      const int code =
-          put_pair(form, &form->values[any], form->pass->options[any].name, argv[i] + 2);
-      if (code != EXIT_DONE) return code;
+    } else if (o) {
+      argv[kept++] = word;
+      const bool two = o->has_arg == required_argument && !strchr(word, '=');
+      if (two && i + 1 < *argc) argv[kept++] = argv[++i];
+    } else if (named && strchr(word, '=')) {
+      code = put_pair(form, &form->values[any], form->pass->options[any].name, word + 2);
+    } else if (named) {
+      code = put_two_words(form, any, word + 2, i + 1 < *argc ? argv[i + 1] : NULL);
+      i++;
     } else {
-      argv[kept++] = argv[i];
+      argv[kept++] = word;
     }
   }
-  argv[ *argc = kept] = NULL;
-  return EXIT_DONE;
+  if (code == EXIT_DONE) argv[ *argc = kept] = NULL;
+  return code;
 }
 
 char *pass_form_pipeline(pass_form *form, const char *then) {

@@ -24,9 +24,9 @@ int pass_form_open(pass_form *form, int argc, char **argv, const struct option *
 void pass_form_close(pass_form *form);
 /* Applies option OPT_OF_PASS + i. */
 int pass_form_take(pass_form *form, int option, const char *value);
-/* If the pass has an option that accepts any name: applies every `--name=value` whose name is no
- * known option and removes it from the arguments. getopt would match it as an abbreviation of
- * another option. */
+/* If the pass has an option that accepts any name: applies every `--name=value` and `--name value`
+ * whose name is no known option and removes it from the arguments. getopt would match it as an
+ * abbreviation of another option. argv ends with NULL. */
 int pass_form_pairs(pass_form *form, int *argc, char **argv);
 /* The pipeline, followed by `then` (a pipeline, or NULL). The caller frees it. NULL: out of
  * memory. */

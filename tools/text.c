@@ -109,24 +109,65 @@ void cli_text_cut(cli_text *t, size_t n) {
   t->p[n] = 0;
 }
 
+/* Reads the character at s, of at most n bytes, and returns its columns: most characters of East
+ * Asian scripts and pictures have two, marks that are put on the letter before them none. */
+static size_t columns_of(const char *s, size_t n, size_t *bytes) {
+  static const struct {
+    uint32_t first, last;
+    size_t columns;
+  } ranges[] = {{0x300, 0x36f, 0},   {0x200b, 0x200f, 0},   {0xfe00, 0xfe0f, 0},
+                {0x1100, 0x115f, 2}, {0x2e80, 0xa4cf, 2},   {0xac00, 0xd7a3, 2},
+                {0xf900, 0xfaff, 2}, {0xfe30, 0xfe6f, 2},   {0xff00, 0xff60, 2},
+                {0xffe0, 0xffe6, 2}, {0x1f300, 0x1faff, 2}, {0x20000, 0x3fffd, 2}};
+  const unsigned char c = (unsigned char)*s;
+  uint32_t point = c < 0xc0 ? c : c < 0xe0 ? c & 0x1f : c < 0xf0 ? c & 0xf : c & 7;
+  size_t k = 1;
+  while (k < n && c >= 0xc0 && ((unsigned char)s[k] & 0xc0) == 0x80)
+    point = point << 6 | ((unsigned char)s[k++] & 0x3f);
+  *bytes = k;
+  for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
+    if (point >= ranges[i].first && point <= ranges[i].last) return ranges[i].columns;
+  return 1;
+}
+
+size_t cli_columns(const char *s, size_t n) {
+  size_t all = 0, bytes;
+  for (size_t i = 0; i < n; i += bytes) all += columns_of(s + i, n - i, &bytes);
+  return all;
+}
+
+size_t cli_bytes_of_columns(const char *s, size_t n, size_t columns) {
+  size_t all = 0, bytes, i = 0;
+  for (; i < n; i += bytes) {
+    all += columns_of(s + i, n - i, &bytes);
+    if (all > columns) return i;
+  }
+  return i;
+}
+
+size_t cli_text_columns(const cli_text *t) {
+  return t->failed || !t->p ? 0 : cli_columns(t->p, t->n);
+}
+
 void cli_text_gap(cli_text *t, size_t start, size_t column) {
+  size_t at = !t->failed && t->n > start ? cli_columns(t->p + start, t->n - start) : 0;
   do cli_text_putc(t, ' ');
-  while (!t->failed && t->n - start < column);
+  while (++at < column);
 }
 
 void cli_text_wrap(cli_text *t, const char *text, size_t start, size_t indent) {
   size_t at = start;
   bool first = true;
   while (*text) {
-    const size_t n = strcspn(text, " ");
-    if (!first && at + 1 + n > CLI_WIDTH) {
+    const size_t n = strcspn(text, " "), wide = cli_columns(text, n);
+    if (!first && at + 1 + wide > CLI_WIDTH) {
       cli_text_printf(t, "\n%*s", (int)indent, "");
       at = indent;
       first = true;
     }
     if (!first) cli_text_putc(t, ' ');
     cli_text_put(t, text, n);
-    at += n + !first;
+    at += wide + !first;
     first = false;
     text += n;
     text += strspn(text, " ");

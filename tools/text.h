@@ -36,6 +36,12 @@ void cli_text_fail(cli_text *t);
 const char *cli_text_of(const cli_text *t);
 /* Shortens the text to its first n bytes. */
 void cli_text_cut(cli_text *t, size_t n);
+/* The columns of a terminal that n bytes of UTF-8 need. */
+size_t cli_columns(const char *s, size_t n);
+/* The same of a text; 0 if memory ran out. */
+size_t cli_text_columns(const cli_text *t);
+/* The bytes of the characters that fit into the columns. */
+size_t cli_bytes_of_columns(const char *s, size_t n, size_t columns);
 /* Appends blanks up to `column` of the line that begins at byte `start`, but at least one. */
 void cli_text_gap(cli_text *t, size_t start, size_t column);
 /* Appends `text` word-wrapped to CLI_WIDTH columns, with a final newline. The first line starts at

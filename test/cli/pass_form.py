@@ -36,7 +36,20 @@ class PassForm(Case):
                          'freeze{k=4,in=5,di=6}')
         self.assertEqual(self.pipeline('insert', '--op', 'Clip', '--at', 'a', '--k=1', '--o=2'),
                          'insert{op=Clip,at=a,k=1,o=2}')
-        self.bad(2, r'unknown option --N \(', 'freeze', '--N', '4', 'in.onnx', 'o')
+        # The value may be a word of its own, unless the name may be a misspelled option.
+        self.assertEqual(self.pipeline('freeze', '--N', '4', '--x.0', '2'), 'freeze{N=4,x.0=2}')
+        self.assertEqual(self.pipeline('insert', '--at', 'a', '--op', 'Clip', '--k', '-1', '--doc=x'),
+                         'insert{op=Clip,at=a,k=-1,doc=x}')
+        self.bad(2, r'unknown option --quite: did you mean --quiet\? If not, write --quite=VALUE',
+                 'freeze', '--quite', 'in.onnx', 'o')
+        self.bad(2, r'--N needs a value', 'freeze', 'in.onnx', 'o', '--N')
+
+    def test_lists(self):
+        self.assertEqual(self.pipeline('outputs', '--keep', 'y = Add (a, b),z'),
+                         'outputs{keep="y = Add (a, b)"+z}')
+        self.assertEqual(self.pipeline('extract', '--from', 'x', '--x=float[N,3]'),
+                         'extract{from=x,x="float[N,3]"}')
+        self.assertEqual(self.pipeline('outputs', '--keep', 'a(0,b'), 'outputs{keep="a(0"+b}')
 
     def test_own_options_first(self):
         self.assertEqual(self.pipeline('outputs', '--keep', 'y'), 'outputs{keep=y}')

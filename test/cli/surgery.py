@@ -322,7 +322,7 @@ class Misspelled(Case):
     """An error names what was typed and the nearest name there is."""
     CASES = (
         ("--from: the model has no value \"featurs\"; did you mean \"features\"", 'extract', '--from', 'featurs'),
-        ("unknown option --form: did you mean --from\\? \\(try `onnxsurg extract --help`", 'extract', '--form', 'x'),
+        ("unknown option --form: did you mean --from\\?.*\\(try `onnxsurg extract --help`", 'extract', '--form', 'x'),
         ("no node of operator \"Con\"; did you mean \"Conv\"", 'delete', '--node', 'op=Con'),
         ("'alpa'; did you mean 'alpha'", 'insert', '--at', 'features', '--op', 'LeakyRelu', '--alpa=1'),
         ("no operator Rel in opset 17; did you mean Relu", 'insert', '--at', 'features', '--op', 'Rel'),

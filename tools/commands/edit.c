@@ -123,11 +123,11 @@ static int form_text(const editing *e, const step *s, char **words, int n, char 
   code = pass_form_pairs(&form, &n, words);
   const cli_command command = {form.options, NULL, NULL, take_of_pass, &form, &common};
   optind = 0; /* a new list of words */
-  if (code == EXIT_DONE && !cli_options(n, words, &command, &code)) {
+  if (code != EXIT_DONE || !cli_options(n, words, &command, &code)) {
     refuse(e, s->line, "the options of this step are wrong");
-  } else if (code == EXIT_DONE && optind != n) {
+  } else if (optind != n) {
     code = refuse(e, s->line, "a step contains a pass and its options, but no files");
-  } else if (code == EXIT_DONE && !(*text = pass_form_pipeline(&form, NULL))) {
+  } else if (!(*text = pass_form_pipeline(&form, NULL))) {
     code = cli_no_memory();
   }
   pass_form_close(&form);

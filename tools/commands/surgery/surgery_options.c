@@ -366,6 +366,7 @@ bool surgery_options(surgery *j, int *argc, char **argv, int *code) {
                                .user = j,
                                .common = &j->common,
                                .name = j->form ? j->form->name : NULL};
+  if (j->form) cli_command_named(j->form->name);
   *code = j->form ? pass_form_pairs(j->form, argc, argv) : EXIT_DONE;
   if (*code != EXIT_DONE || !cli_options(*argc, argv, &command, code)) return false;
   if (j->form) *code = take_form(j);
