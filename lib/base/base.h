@@ -131,19 +131,19 @@ void surg__arena_reset(surg__arena *a, surg__mark m); /* frees all objects alloc
 
 /* --- growable array of any type:
  *   SURG_VEC(int) v = {0};  if (!surg__vec_push(ctx, &v, 3)) ...;  surg__vec_free(ctx, &v); --- */
-#define SURG_VEC(T)  \
-  struct {           \
-    T *items;        \
-    size_t count;    \
+#define SURG_VEC(T) \
+  struct {          \
+    T *items;       \
+    size_t count;   \
     size_t capacity; \
   }
 bool surg__vec_grow(surg_context *ctx, void **items, size_t *capacity, size_t need, size_t size);
-#define surg__vec_reserve(ctx, v, n) \
-  ((n) <= (v)->capacity ||           \
+#define surg__vec_reserve(ctx, v, n)                                                             \
+  ((n) <= (v)->capacity ||                                                                       \
    surg__vec_grow((ctx), (void **)&(v)->items, &(v)->capacity, (n), sizeof(*(v)->items)))
 #define surg__vec_push(ctx, v, x) \
   (surg__vec_reserve((ctx), (v), (v)->count + 1) && ((v)->items[(v)->count++] = (x), true))
-#define surg__vec_free(ctx, v) \
+#define surg__vec_free(ctx, v)            \
   (surg__free((ctx), (v)->items), (v)->items = NULL, (v)->count = (v)->capacity = 0)
 
 /* --- growable text; `failed` is permanent --- */

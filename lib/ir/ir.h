@@ -25,9 +25,9 @@
 /* An interned string: equal strings of one model are one pointer. Public names are `s`. */
 typedef struct surg__name {
   uint32_t len;
-  uint32_t values;         /* live values of the model with this name, in any graph */
-  bool stray;              /* a value_info entry without a value may have this name */
-  bool node;               /* a node may have this name */
+  uint32_t values; /* live values of the model with this name, in any graph */
+  bool stray;      /* a value_info entry without a value may have this name */
+  bool node;       /* a node may have this name */
   struct surg_value *last; /* the live value that got this name last, or NULL; if `values` is 1, the
                             * table of its graph need not contain it */
   char s[];
@@ -42,7 +42,7 @@ typedef struct surg__names {
   } * slots;
   size_t size, count; /* slots: a power of two, or 0; names */
 } surg__names;
-#define surg__name_of(str) ((surg__name *)((char *)(uintptr_t)(str)-offsetof(surg__name, s)))
+#define surg__name_of(str) ((surg__name *)((char *)(uintptr_t)(str) - offsetof(surg__name, s)))
 
 /* A byte range of the source file. Offset and length 0: none (the object was created, not read). */
 typedef struct surg__span {
@@ -59,20 +59,20 @@ typedef struct surg__src {
 typedef struct surg__source {
   uint32_t refs;
   surg_context *ctx;
-  char *name; /* for messages */
-  char *path; /* NULL for memory and standard input */
-  char *dir;  /* folder of the model, for external data; NULL if `path` is */
-  int fd;     /* -1: everything is in memory */
-  int dirfd;  /* descriptor of `dir`; -1: none */
+  char *name;      /* for messages */
+  char *path;      /* NULL for memory and standard input */
+  char *dir;       /* folder of the model, for external data; NULL if `path` is */
+  int fd;          /* -1: everything is in memory */
+  int dirfd;       /* descriptor of `dir`; -1: none */
   uint64_t size;
-  uint8_t *base;    /* address of byte 0; a sparse private image unless `resident` */
-  bool resident;    /* all bytes are in memory at base; if false, only the scanned pages */
+  uint8_t *base;   /* address of byte 0; a sparse private image unless `resident` */
+  bool resident;   /* all bytes are in memory at base; if false, only the scanned pages */
   uint64_t *filled; /* if not resident: one bit for each page of the image that was read */
   uint64_t asked;   /* if not resident: the last page of the last request */
-  bool base_heap;   /* base is from surg__alloc, not from surg__os_reserve */
+  bool base_heap;  /* base is from surg__alloc, not from surg__os_reserve */
   uint64_t dev, ino;
   uint64_t unknown; /* fields that ONNX does not define */
-  bool elsewhere;   /* the bytes are not those of the file at `path` */
+  bool elsewhere;  /* the bytes are not those of the file at `path` */
 } surg__source;
 
 /* Files that are no data files of the model: their bytes are copied when the model is saved. */
@@ -91,9 +91,9 @@ typedef struct surg__datafile {
   char *location;       /* as written in the model */
   int fd;               /* -1: not kept open */
   uint64_t size, dev, ino;
-  bool absent;                 /* cannot be read, or must not be read (surg__absent) */
-  bool reported;               /* reported: a tensor exceeds the file */
-  uint8_t loan;                /* surg__loan */
+  bool absent;          /* cannot be read, or must not be read (surg__absent) */
+  bool reported;        /* reported: a tensor exceeds the file */
+  uint8_t loan;         /* surg__loan */
   struct surg__datafile *next; /* next in the model's list */
 } surg__datafile;
 
@@ -111,13 +111,13 @@ typedef surg_status (*surg__derive_fn)(void *user, uint64_t off, void *out, size
 typedef struct surg__blob {
   uint32_t refs;
   surg_context *ctx;
-  uint8_t *p;         /* NULL: in the spill file, or derived */
+  uint8_t *p; /* NULL: in the spill file, or derived */
   surg__spill *spill; /* NULL when p or `derive` is set */
   uint64_t off, n;
   bool borrowed;           /* p is memory of the caller */
   surg_release_fn release; /* of borrowed memory, or of `user` for derived bytes; or NULL */
   void *user;
-  surg__derive_fn derive; /* the bytes are computed when they are read */
+  surg__derive_fn derive;  /* the bytes are computed when they are read */
 } surg__blob;
 
 /* doc_string and metadata_props that differ from the source (lib/io/about.c). Immutable. */
@@ -165,19 +165,19 @@ struct surg_tensor {
   const int64_t *dims;
   uint64_t count, bytes;
   surg__view view;
-  surg__span msg;       /* the TensorProto (or SparseTensorProto) it was read from */
-  surg__span data;      /* RAW: range of the source; EXTERNAL: range of the data file */
-  bool lost;            /* with VIEW_ABSENT: its data file is missing or too short */
-  bool missing;         /* with `lost`: the data file is missing or too short, or the elements are
-                         * stripped */
-  bool cut;             /* with `missing`: the file exists and is too short */
-  bool asked;           /* with `lost`: its elements were requested */
-  bool defective;       /* lenient load: `data` interprets an invalid message */
-  uint8_t stored;       /* with VIEW_ABSENT: bytes per element in `data`, if more than dtype has */
-  const char *odd_key;  /* of its external_data entries, the first key that ONNX does not define */
+  surg__span msg;  /* the TensorProto (or SparseTensorProto) it was read from */
+  surg__span data; /* RAW: range of the source; EXTERNAL: range of the data file */
+  bool lost;       /* with VIEW_ABSENT: its data file is missing or too short */
+  bool missing;    /* with `lost`: the data file is missing or too short, or the elements are
+                    * stripped */
+  bool cut;        /* with `missing`: the file exists and is too short */
+  bool asked;      /* with `lost`: its elements were requested */
+  bool defective;  /* lenient load: `data` interprets an invalid message */
+  uint8_t stored;  /* with VIEW_ABSENT: bytes per element in `data`, if more than dtype has */
+  const char *odd_key; /* of its external_data entries, the first key that ONNX does not define */
   const char *location; /* with `missing`: of the data file, interned; NULL: stripped */
-  bool linked;          /* EXTERNAL without a message: the reference is written, not the elements */
-  bool shapeless;       /* lenient load: dims and dtype in the file are invalid and not used */
+  bool linked;     /* EXTERNAL without a message: the reference is written, not the elements */
+  bool shapeless;  /* lenient load: dims and dtype in the file are invalid and not used */
   surg__datafile *file;
   surg__blob *blob;
   const surg__codec *codec; /* EXTERNAL: `data` is encoded; ABSENT: entries of a stripped tensor */
@@ -200,11 +200,11 @@ struct surg_type {
 struct surg_attr {
   const char *name, *ref; /* interned */
   surg_attr_kind kind;
-  bool dirty;   /* values differ from the source, or a subgraph is dirty */
-  bool untyped; /* the source has no type field (optional in IR version 1) */
-  uint8_t lost; /* kind of a reference outside functions without a value; `kind` is UNDEFINED */
+  bool dirty;      /* values differ from the source, or a subgraph is dirty */
+  bool untyped;    /* the source has no type field (optional in IR version 1) */
+  uint8_t lost;    /* kind of a reference outside functions without a value; `kind` is UNDEFINED */
   surg__src src;
-  uint32_t count; /* elements of the list kinds; 1 or 0 for the others */
+  uint32_t count;  /* elements of the list kinds; 1 or 0 for the others */
   union {
     int64_t i;
     float f;
@@ -261,7 +261,7 @@ typedef struct surg__annotation {
 typedef struct surg__decl {
   surg__src src; /* body 0, 0: created, not read */
   const surg_type *type;
-  bool dirty;               /* the type differs from the source's; a new name does not set this */
+  bool dirty; /* the type differs from the source's; a new name does not set this */
   const surg__about *about; /* NULL: as in the source */
 } surg__decl;
 
@@ -273,28 +273,29 @@ struct surg_value {
   surg_node *producer; /* NULL: an input, an initializer, or both */
   uint32_t output;     /* output index at the producer */
   bool input, initializer, erased;
-  bool undefined;  /* lenient load: used, but no input, initializer or node defines it */
-  uint8_t pinned;  /* SURG__PIN_ bits: what refers to it by name */
+  bool
+      undefined; /* lenient load: used, but no input, initializer or node defines it */
+  uint8_t pinned; /* SURG__PIN_ bits: what refers to it by name */
   bool indexed;    /* surg__find_value finds it */
   bool named_here; /* created, moved or renamed: saving makes its name unique */
   bool init_dirty; /* saving must write the initializer's TensorProto again */
   /* In order: OUTPUT uses (those of the value's own graph first), NODE uses, SOFT uses. */
   surg_use *uses, *uses_tail, *last_output, *first_soft;
-  surg__decl decl;    /* of the input, else of its value_info entry */
-  bool in_value_info; /* decl is an entry of value_info */
-  uint8_t passed;     /* for lib/target: what calls do with this input of a function */
+  surg__decl decl;          /* of the input, else of its value_info entry */
+  bool in_value_info;       /* decl is an entry of value_info */
+  uint8_t passed;           /* for lib/target: what calls do with this input of a function */
   const surg_type *inferred;
   const struct surg__elems *elems; /* known facts about its elements; valid while `inferred` is */
   const struct surg__found *found; /* cached range; valid while `elems` is */
-  const surg_range *said;          /* range that the user assumes for its elements, or NULL */
-  surg_tensor *tensor;             /* the initializer */
+  const surg_range *said;   /* range that the user assumes for its elements, or NULL */
+  surg_tensor *tensor;      /* the initializer */
   surg__src init_src;
-  surg_value *prev, *next;           /* values of the graph, in order of creation */
-  surg_value *init_prev, *init_next; /* initializers of the graph, in file order */
-  UT_hash_handle hh;                 /* graph->values_by_name, keyed by the `name` pointer; used
-                                      * while another value of the model has the same name */
-  void *scratch;                     /* for lib/io, one algorithm at a time */
-  void *work;                        /* for lib/ir, valid within one call */
+  surg_value *prev, *next;            /* values of the graph, in order of creation */
+  surg_value *init_prev, *init_next;  /* initializers of the graph, in file order */
+  UT_hash_handle hh;                  /* graph->values_by_name, keyed by the `name` pointer; used
+                                       * while another value of the model has the same name */
+  void *scratch;                      /* for lib/io, one algorithm at a time */
+  void *work;                         /* for lib/ir, valid within one call */
 };
 
 /* Fields that every walk over nodes reads are first, on shared cache lines. */
@@ -308,9 +309,9 @@ struct surg_node {
   bool resolved;        /* op, op_class, schema, function are up to date */
   bool types_stale;     /* edited since the types of its outputs were inferred */
   bool erased;
-  bool faulty;    /* the load reported an error at this node (lib/io/load/load.h) */
-  bool opaque;    /* treated as an operator without schema, since the node is faulty */
-  bool queued;    /* in the work list of the rule driver */
+  bool faulty; /* the load reported an error at this node (lib/io/load/load.h) */
+  bool opaque; /* treated as an operator without schema, since the node is faulty */
+  bool queued; /* in the work list of the rule driver */
   bool sheltered; /* result of surg_node_sheltered */
   bool kept;      /* --keep protects it by its place or a pattern, during a run */
   bool dirty, io_dirty, name_dirty, op_dirty, attrs_dirty, named_here;
@@ -356,11 +357,11 @@ struct surg_graph {
   surg_attr *parent_attr;
   surg_function *function; /* the function whose body this is; NULL for other kinds */
   bool dirty, erased;
-  bool name_dirty;          /* renamed since it was read */
+  bool name_dirty;     /* renamed since it was read */
   const surg__about *about; /* NULL: as in the source */
   bool sorted_on_load; /* the loader sorted the nodes; an edit only after surg_graph_toposort */
-  bool cyclic;         /* lenient load: its nodes have no topological order */
-  surg__src src;       /* the GraphProto; for a function body the FunctionProto */
+  bool cyclic; /* lenient load: its nodes have no topological order */
+  surg__src src; /* the GraphProto; for a function body the FunctionProto */
   surg_node *first, *last;
   surg_value *first_value, *last_value;
   surg_value *first_init, *last_init;
@@ -396,20 +397,20 @@ struct surg_function {
   surg_graph *body;
   surg__imports imports;
   bool imports_dirty, attrs_dirty, dirty, erased;
-  bool walked, missed;    /* for lib/infer: a call of it was walked / was skipped */
-  bool called;            /* for lib/target: a node calls it */
-  bool hidden;            /* for lib/target: an operator of this name is used in its place */
-  uint8_t told;           /* for lib/target: kinds of its nodes that were reported */
-  size_t number;          /* for lib/target: its place in the model */
+  bool walked, missed; /* for lib/infer: a call of it was walked / was skipped */
+  bool called;         /* for lib/target: a node calls it */
+  bool hidden;         /* for lib/target: an operator of this name is used in its place */
+  uint8_t told;        /* for lib/target: kinds of its nodes that were reported */
+  size_t number;       /* for lib/target: its place in the model */
   surg_function *instead; /* for lib/target: the function that is used for it, or NULL */
-  uint64_t unset;         /* for lib/target: attributes without default that a call leaves out */
+  uint64_t unset;      /* for lib/target: attributes without default that a call leaves out */
   surg__src src;
-  const surg__about *about;       /* NULL: as in the source */
-  SURG_VEC(const char *) attrs;   /* names without default, then names of `defaults` */
-  SURG_VEC(surg_attr *) defaults; /* attribute_proto */
-  const char *given;  /* the name in the file, if an earlier function has it; else NULL */
-  const char *key[3]; /* interned: domain ("" for ai.onnx), name, overload */
-  UT_hash_handle hh;  /* model->functions_by_key */
+  const surg__about *about;        /* NULL: as in the source */
+  SURG_VEC(const char *) attrs;    /* names without default, then names of `defaults` */
+  SURG_VEC(surg_attr *) defaults;  /* attribute_proto */
+  const char *given; /* the name in the file, if an earlier function has it; else NULL */
+  const char *key[3];              /* interned: domain ("" for ai.onnx), name, overload */
+  UT_hash_handle hh;               /* model->functions_by_key */
 };
 
 typedef struct surg__metadata {
@@ -454,8 +455,8 @@ typedef struct surg__defect {
   surg_value *value;
   surg_value *first; /* of two definitions of a name: the one before `value` */
   surg_attr *attr;
-  const char *domain;  /* of an import that was left out as its version is 0 or negative in 32 bits,
-                        * as engines read it; interned */
+  const char *domain; /* of an import that was left out as its version is 0 or negative in 32 bits,
+                       * as engines read it; interned */
   surg_tensor *tensor; /* as loaded: replacing it cures the defect */
   surg_function *function;
 } surg__defect;
@@ -472,14 +473,14 @@ struct surg_model {
   int64_t ir_version;
   bool has_ir_version;
   SURG_VEC(surg__defect) defects;
-  uint32_t open_defects;  /* errors not cured, as of settled_epoch */
-  uint32_t unlisted;      /* errors beyond the limit: only counted */
-  uint64_t settled_epoch; /* epoch of the last count, plus 1; 0: never */
-  uint64_t read_epoch;    /* epoch of the model as loaded */
-  uint32_t judged_gen;    /* 0: imports changed since the nodes of a lenient load were checked */
-  bool lenient;           /* loaded with SURG_LOAD_LENIENT: parts may be dirty without an edit */
-  bool dirty;             /* anything differs from the source */
-  bool header_dirty;      /* ir_version, imports, metadata, function list */
+  uint32_t open_defects;   /* errors not cured, as of settled_epoch */
+  uint32_t unlisted;       /* errors beyond the limit: only counted */
+  uint64_t settled_epoch;  /* epoch of the last count, plus 1; 0: never */
+  uint64_t read_epoch;     /* epoch of the model as loaded */
+  uint32_t judged_gen;     /* 0: imports changed since the nodes of a lenient load were checked */
+  bool lenient;        /* loaded with SURG_LOAD_LENIENT: parts may be dirty without an edit */
+  bool dirty;          /* anything differs from the source */
+  bool header_dirty;   /* ir_version, imports, metadata, function list */
   surg__imports imports;
   SURG_VEC(surg__metadata) metadata;
   surg__header header;
@@ -488,7 +489,7 @@ struct surg_model {
   surg_graph *graph;
   surg_graph *graphs_tail;
   surg__names names;
-  const char *none;     /* the interned "" */
+  const char *none; /* the interned "" */
   surg__soft *training; /* references that pin values */
   struct surg__opid *custom_ops;
   /* For lib/target: what an engine makes of a call; call is NULL where it is as ONNX says. */
@@ -510,21 +511,19 @@ struct surg_model {
     uint64_t epoch;
   } located[2];
   unsigned located_next;
-  bool trust_bodies;       /* inputs of loop bodies have the shapes that they declare */
-  uint32_t decoded;        /* tensors whose elements a decoder computed */
-  bool trust_declared;     /* use declared types where inference finds none */
-  uint32_t values_changed; /* incremented by rewrites that change results: voids cached ranges */
-  bool values_kept;  /* the current edits preserve every remaining value, so that facts proven about
-                      * it stay valid (lib/rewrite) */
-  surg__arena elems; /* facts about elements of values, until the next inference */
+  bool trust_bodies;         /* inputs of loop bodies have the shapes that they declare */
+  uint32_t decoded;          /* tensors whose elements a decoder computed */
+  bool trust_declared;       /* use declared types where inference finds none */
+  uint32_t
+      values_changed; /* incremented by rewrites that change results: voids cached ranges */
+  bool values_kept; /* the current edits preserve every remaining value, so that facts proven about
+                     * it stay valid (lib/rewrite) */
+  surg__arena elems;         /* facts about elements of values, until the next inference */
   struct surg__exprs *exprs; /* lib/sym/expr.h; NULL until the first expression */
-  uint64_t sheltered_epoch;  /* epoch of the `sheltered` marks of all nodes, plus 1; 0: none */
-  uint64_t inferred_epoch;   /* epoch of the `inferred` types of all values, plus 1; 0: none */
-  SURG_VEC(struct surg__listener {
-    surg_listener fn;
-    void *user;
-  })
-  listeners;
+  uint64_t
+      sheltered_epoch;     /* epoch of the `sheltered` marks of all nodes, plus 1; 0: none */
+  uint64_t inferred_epoch; /* epoch of the `inferred` types of all values, plus 1; 0: none */
+  SURG_VEC(struct surg__listener { surg_listener fn; void *user; }) listeners;
   SURG_VEC(surg__blob *) blobs; /* one reference each; tensors borrow it */
   surg__spill *spill;           /* NULL until bytes were spilled */
   uint64_t owned_resident;      /* bytes of blobs in memory */
@@ -544,7 +543,7 @@ surg_value *surg__value_new(surg_graph *g, const char *name); /* name interned; 
 surg_node *surg__node_new(surg_graph *g, surg_node *before, const char *domain, const char *op_type,
                           const char *overload, const char *name); /* strings are interned */
 bool surg__node_reserve(surg_node *n, size_t n_in, size_t n_out, size_t n_attr);
-bool surg__node_link_input(surg_node *n, size_t i, surg_value *v);  /* v may be NULL */
+bool surg__node_link_input(surg_node *n, size_t i, surg_value *v); /* v may be NULL */
 bool surg__node_link_output(surg_node *n, size_t i, surg_value *v); /* v NULL: absent */
 surg_attr *surg__node_push_attr(surg_node *n, const char *name, surg_attr_kind kind);
 /* Renames a value and marks everything that contains its name as dirty. */
@@ -589,9 +588,7 @@ surg_status surg__fail(surg_model *m, surg_status s); /* the first failure is pe
 void surg__touch_graph(surg_graph *g);                /* marks it and what contains it dirty */
 void surg__touch_node(surg_node *n);
 /* Marks the output types as valid, after an edit that did not change what the node computes. */
-static inline void surg__types_hold(surg_node *n) {
-  n->types_stale = false;
-}
+static inline void surg__types_hold(surg_node *n) { n->types_stale = false; }
 /* Makes a new node inherit the source message of `from`: saving copies from it the fields that the
  * IR does not model (doc string, metadata). */
 static inline void surg__node_inherit(surg_node *to, const surg_node *from) {

@@ -24,6 +24,7 @@ typedef struct surg__tfield {
   surg__tmsg bytes; /* the raw payload, without tag and length */
 } surg__tfield;
 
+
 #define SURG__BIT(number) (UINT64_C(1) << (number))
 
 /* Removes the first field from *m: 1, 0 at its end, -1 if malformed. */
@@ -74,7 +75,7 @@ typedef struct surg__tprint {
   const char *name;
   surg__buf *out;
   bool strict;
-  bool cut; /* a preview: tensors above `most` elements are printed as `...` */
+  bool cut;      /* a preview: tensors above `most` elements are printed as `...` */
   uint64_t most;
   unsigned indent;
   size_t suffix_end; /* end offset of the last `@{...}` */
@@ -150,7 +151,7 @@ bool surg__lex_error(surg__tparse *t, const char *at, const char *fmt, ...) SURG
 /* The next character after blanks and comments; 0 at the end. */
 char surg__lex_skip(surg__tparse *t);
 static inline char surg__lex_peek(surg__tparse *t) {
-  return t->p<t->end && * t->p> ' ' && *t->p != '#' ? *t->p : surg__lex_skip(t);
+  return t->p < t->end && *t->p > ' ' && *t->p != '#' ? *t->p : surg__lex_skip(t);
 }
 bool surg__lex_match(surg__tparse *t, char c);
 bool surg__lex_expect(surg__tparse *t, char c);
@@ -193,7 +194,7 @@ bool surg__parse_type(surg__tparse *t);                   /* emits the content o
 /* Parses the data of a tensor, after its type, name and optional '='. Emits the content of a
  * TensorProto with the element type and dims of the last type. */
 bool surg__parse_tensor_data(surg__tparse *t, size_t start);
-bool surg__parse_tensor(surg__tparse *t);                    /* type [name] ['='] data */
+bool surg__parse_tensor(surg__tparse *t); /* type [name] ['='] data */
 bool surg__parse_tensor_tail(surg__tparse *t, size_t start); /* the part after the type */
 bool surg__parse_graph(surg__tparse *t);
 /* In a fragment: whether a number, a list or a tensor is next; and parses it as an input. */
