@@ -14,7 +14,7 @@
 #define RECORD_MOST (1u << 20) /* bytes of one record */
 
 /* Kinds of records that the child sends. */
-enum { RECORD_LINE, RECORD_COUNTER, RECORD_NOTE, RECORD_UNDONE, RECORD_END };
+enum { RECORD_LINE, RECORD_COUNTER, RECORD_NOTE, RECORD_UNDONE, RECORD_KEPT, RECORD_END };
 
 typedef struct header {
   uint32_t kind, bytes; /* bytes that follow */
@@ -45,7 +45,30 @@ typedef struct apart {
   surg__buf in;  /* in this process: what arrived of a record */
   bool ended, forgotten, no_memory;
   ending end;
+  SURG_VEC(uint64_t) kept; /* nodes that --keep protects by a place or pattern, as next_node counts */
 } apart;
+
+/* The node after n in the order of the file; NULL: the first one. The saved model has the same
+ * nodes in this order. */
+static surg_node *next_node(const surg_model *m, const surg_node *n) {
+  const surg_graph *g = n ? n->graph : surg_model_graph(m);
+  if (n && n->next) return n->next;
+  if (!n && g->first) return g->first;
+  const surg_graph *root = g;
+  while (root->parent_node) root = root->parent_node->graph;
+  size_t f = 0;
+  while (root != surg_model_graph(m) && surg_function_graph(surg_model_function(m, f)) != root) f++;
+  if (root != surg_model_graph(m)) f++;
+  for (;;) {
+    g = surg_graph_next_inner(root, g);
+    if (g && g->first) return g->first;
+    if (g) continue;
+    if (f == surg_model_function_count(m)) return NULL;
+    root = surg_function_graph(surg_model_function(m, f++));
+    if (root->first) return root->first;
+    g = root;
+  }
+}
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
@@ -99,6 +122,21 @@ static void send_end(const apart *a, surg_status s, bool did) {
   send(a, RECORD_END, &e, sizeof e, NULL);
 }
 
+/* Saves the changed model, and says which of its nodes are protected. */
+static surg_status hand_over(const apart *a) {
+  surg_model *m = a->r->model;
+  uint64_t i = 0;
+  surg_status s = SURG_OK;
+  /* A graph out of order is sorted when it is loaded, and its nodes are counted in that order. */
+  for (surg_graph *g = NULL; s == SURG_OK && (g = surg_model_next_graph(m, g));)
+    if (a->r->options->n_keep) s = surg_graph_toposort(g, NULL);
+  if (s == SURG_OK) s = surg__model_hand_over(m, a->model);
+  if (s != SURG_OK || !a->r->options->n_keep) return s;
+  for (const surg_node *n = next_node(m, NULL); n; n = next_node(m, n), i++)
+    if (n->kept) send(a, RECORD_KEPT, &i, sizeof i, NULL);
+  return s;
+}
+
 /* Runs the pass. Callbacks of the program stay in its own process. */
 static void work(void *user, int out) {
   apart *a = user;
@@ -115,7 +153,7 @@ static void work(void *user, int out) {
   r->ctx->config.diag_user = a;
   r->ctx->config.cancel = NULL;
   surg_status s = surg__run_pass(r, a->step, &did);
-  if (s == SURG_OK && did) s = surg__model_hand_over(r->model, a->model);
+  if (s == SURG_OK && did) s = hand_over(a);
   send_report(a);
   send_end(a, s, did);
 }
@@ -164,6 +202,15 @@ static bool take_undone(apart *a, const char *p, size_t n) {
   return true;
 }
 
+static bool take_kept(apart *a, const char *p, size_t n) {
+  uint64_t i;
+  if (n != sizeof i) return false;
+  memcpy(&i, p, sizeof i);
+  if (a->kept.count && i <= a->kept.items[a->kept.count - 1]) return false;
+  if (!surg__vec_push(a->r->ctx, &a->kept, i)) a->no_memory = true;
+  return true;
+}
+
 static bool take_end(apart *a, const char *p, size_t n) {
   if (n != sizeof a->end) return false;
   memcpy(&a->end, p, n);
@@ -185,6 +232,8 @@ static bool take_record(apart *a, uint32_t kind, const char *p, size_t n) {
       return true;
     case RECORD_UNDONE:
       return take_undone(a, p, n);
+    case RECORD_KEPT:
+      return take_kept(a, p, n);
     case RECORD_END:
       return take_end(a, p, n);
     default:
@@ -243,6 +292,15 @@ static void adopt_report(apart *a) {
   surg__log_failed(a->r->log, e->log_error);
 }
 
+/* Marks the protected nodes of the changed model. False: there is no such node. */
+static bool mark_kept(const apart *a, surg_model *m) {
+  uint64_t i = 0;
+  size_t k = 0;
+  for (surg_node *n = next_node(m, NULL); n && k < a->kept.count; n = next_node(m, n), i++)
+    if (i == a->kept.items[k]) n->kept = true, k++;
+  return k == a->kept.count;
+}
+
 /* The changed model replaces that of the run. */
 static surg_status adopt_model(apart *a) {
   surg__runner *r = a->r;
@@ -253,6 +311,10 @@ static surg_status adopt_model(apart *a) {
   surg__mute_end(&mute);
   a->model = -1;
   if (s != SURG_OK) return s;
+  if (!mark_kept(a, m)) {
+    surg_model_free(m);
+    return surg__misbehaved(r, a->step->pass, "sent an invalid result");
+  }
   if (!surg__log_restart(r->log, m)) {
     surg_model_free(m);
     return surg__oom(r->ctx, surg_model_path(r->model));
@@ -316,6 +378,7 @@ surg_status surg__run_apart(surg__runner *r, const surg__pipeline_step *step, bo
                       : finish(&a, &how, changed);
   if (a.model >= 0) surg__os_close(a.model);
   surg__buf_free(&a.in);
+  surg__vec_free(r->ctx, &a.kept);
   if (s != SURG_OK) r->report->failed = step->pass->name;
   return s;
 }

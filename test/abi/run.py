@@ -496,12 +496,27 @@ class Runner:
               '  p = com.acme.Probe (x)  q = com.acme.Probe (p)  y = MatMul (q, w)\n}\n'
         (self.folder / 'data.onnxtxt').write_text(big % 'w.bin')
         (self.folder / 'lost.onnxtxt').write_text(big % 'nowhere.bin')
+        (self.folder / 'kept.onnxtxt').write_text(
+            '<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1, "local" : 1]>\n'
+            'g (float[N] x, bool c) => (float[N] y) {\n'
+            '  a = Abs (x)  p = com.acme.Probe (a)  i = Identity (p)  j = Identity (i)\n'
+            '  k = If (c) <then_branch = t () => (float[N] r) { q = com.acme.Probe (j)  s = Identity (q)  r = Neg (s) },\n'
+            '    else_branch = e () => (float[N] u) { v = Identity (j)  u = Neg (v) }>\n'
+            '  y = local.f (k)\n}\n'
+            '<domain: "local", opset_import: ["" : 17, "com.acme" : 1]>\n'
+            'f (x) => (y) { p = com.acme.Probe (x)  i = Identity (p)  y = Neg (i) }\n')
         forward = 'forward{op=com.acme.Probe}'
         for model, plugin, pipeline, more in (
                 ('probes', 'forward', forward + ',names', ()),
                 ('probes', 'forward', 'repeat{max=3}(%s,fold,prune)' % forward, ('--stats',)),
                 ('probes', 'forward', 'guard(%s)' % forward, ()),
                 ('probes', 'forward', 'forward{op=com.acme.Nothing}', ()),
+                # Names, places and patterns that are protected stay so in the model of the child.
+                ('kept', 'forward', forward + ',identity', ('--keep', 'graph.node[2]')),
+                ('kept', 'forward', forward + ',identity', ('--keep', 'y = Identity (x)')),
+                ('kept', 'forward', forward + ',identity', ('--keep', 'j', '--keep', 'function[0].node[1]')),
+                ('kept', 'forward', forward + ',identity',
+                 ('--keep', 'graph.node[4].then_branch.node[1]')),
                 ('data', 'forward', forward, ('--keep-weights',)),
                 ('data', 'forward', forward + ',simplify', ('--dim', 'N=2..8', '--check')),
                 ('data', 'forward', forward, ('--external-data', 'own.data')),
