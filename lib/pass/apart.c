@@ -45,7 +45,7 @@ typedef struct apart {
   surg__buf in;  /* in this process: what arrived of a record */
   bool ended, forgotten, no_memory;
   ending end;
-  SURG_VEC(uint64_t) kept; /* nodes that --keep protects by a place or pattern, as next_node counts */
+  SURG_VEC(uint64_t) kept; /* nodes that --keep protects by their place, as next_node counts */
 } apart;
 
 /* The node after n in the order of the file; NULL: the first one. The saved model has the same

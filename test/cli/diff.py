@@ -319,6 +319,17 @@ class Patch(Case):
                  'patch', 'a.onnx', 'e.json', 'f.onnx')
         self.write('e.json', b'{"patch": ')
         self.bad(1, r'^e\.json: error: is not JSON: line 1', 'patch', 'a.onnx', 'e.json', 'f.onnx')
+        # Members before it, with such a name and with escapes; the patch needs no memory.
+        many = {'items': [{'patch': 'x', 'text': 'a"\\\u00e9\n]}'}] * 300000, 'patch2': 'y'}
+        self.write('e.json', json.dumps(dict(many, patch=whole['patch'].replace('/', '\\/'))
+                                        ).replace('\\\\/', '\\/').encode())
+        self.ok('patch', '--max-memory', '4MiB', 'a.onnx', 'e.json', 'g.onnx')
+        self.assertEqual(self.read('g.onnx'), self.read('b.onnx'))
+        self.assertEqual(self.run_tool('diff', '--quiet', '--patch', 'p', 'a.onnx', 'b.onnx').returncode, 1)
+        for name in ('e.json', 'p'):  # from a pipe, of which the first byte decides
+            done = self.run_tool('patch', 'a.onnx', '-', 'h.onnx', input=self.read(name))
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(self.read('h.onnx'), self.read('b.onnx'))
         self.bad(2, '--patch - needs --json', 'diff', '--patch', '-', 'a.onnx', 'b.onnx')
         self.assertFalse(os.path.exists('f.onnx'))
 

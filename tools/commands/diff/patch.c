@@ -9,8 +9,8 @@ static const char help[] =
     "usage: onnxsurg patch A PATCH OUT\n"
     "Writes the model B that `onnxsurg diff --patch PATCH A B` compared with A, byte\n"
     "for byte, with its data files. PATCH may also be the JSON of\n"
-    "`onnxsurg diff --json --patch - A B`. Rejects any model other than A. Data files\n"
-    "are not overwritten.\n";
+    "`onnxsurg diff --json --patch - A B`; \"-\" is standard input. Rejects any model\n"
+    "other than A. Data files are not overwritten.\n";
 
 int cmd_patch(int argc, char **argv) {
   static const struct option options[] = {CLI_COMMON_OPTIONS, {0}};

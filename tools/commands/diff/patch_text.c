@@ -30,19 +30,97 @@ static void encode(cli_text *out, FILE *f) {
   }
 }
 
-/* Writes what the text encodes. False: it is no base64, or the file cannot be written. */
-static bool decode(const char *text, FILE *f) {
-  for (; *text; text += 4) {
+/* --- JSON --- */
+
+/* JSON as a stream: differences may be large, and only one member of them is needed. */
+typedef struct reader {
+  FILE *f;
+  size_t line;
+} reader;
+
+enum { STRING_END = -1, BROKEN = -2 };
+
+static int next(reader *r) {
+  const int c = fgetc(r->f);
+  r->line += c == '\n';
+  return c == EOF ? BROKEN : c;
+}
+
+static int next_visible(reader *r) {
+  int c;
+  do c = next(r);
+  while (c == ' ' || c == '\t' || c == '\r' || c == '\n');
+  return c;
+}
+
+/* The next character of a string. Escapes other than of ASCII are '?', as neither names nor base64
+ * that are looked for have any. */
+static int next_in_string(reader *r) {
+  static const char names[] = "bfnrt", values[] = "\b\f\n\r\t";
+  int c = next(r);
+  if (c == '"') return STRING_END;
+  if (c != '\\') return c;
+  c = next(r);
+  const char *at = c > 0 ? strchr(names, c) : NULL;
+  if (at) return values[at - names];
+  if (c != 'u') return c;
+  char hex[5] = "";
+  for (int i = 0; i < 4; i++) {
+    if ((c = next(r)) < 0) return BROKEN;
+    hex[i] = (char)c;
+  }
+  const unsigned long x = strtoul(hex, NULL, 16);
+  return x < 0x80 ? (int)x : '?';
+}
+
+/* Reads the rest of a string; true: it is `word`. */
+static bool string_is(reader *r, const char *word, int *end) {
+  bool same = true;
+  while ((*end = next_in_string(r)) >= 0) {
+    same = same && *word && *end == *word;
+    if (same) word++;
+  }
+  return same && !*word;
+}
+
+/* Goes to the first character of the text of the member "patch" of the outermost object. 1: found;
+ * 0: the object has none; BROKEN. */
+static int find_patch(reader *r) {
+  int depth = 1, c;
+  for (bool key = true; depth > 0;) {
+    c = next_visible(r);
+    if (c < 0) return BROKEN;
+    depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    if (c == ',' && depth == 1) key = true;
+    if (c != '"') continue;
+    const bool found = string_is(r, "patch", &c) && depth == 1 && key;
+    if (c == BROKEN) return BROKEN;
+    if (!found) {
+      if (depth == 1) key = false;
+      continue;
+    }
+    if (next_visible(r) != ':') return BROKEN;
+    c = next_visible(r);
+    return c == '"' ? 1 : c == BROKEN ? BROKEN : 0;
+  }
+  return 0;
+}
+
+/* Writes what the rest of the string encodes. False: it is no base64, or the file cannot be
+ * written. */
+static bool decode(reader *r, FILE *f) {
+  int c = next_in_string(r);
+  while (c != STRING_END) {
     uint32_t x = 0;
     int n = 0, pad = 0;
-    for (int i = 0; i < 4; i++) {
-      const char *at = text[i] ? strchr(digits, text[i]) : NULL;
-      if (!text[i] || (!at && text[i] != '=') || (at && pad)) return false;
+    for (int i = 0; i < 4; i++, c = next_in_string(r)) {
+      const char *at = c > 0 ? strchr(digits, c) : NULL;
+      if ((!at && c != '=') || (at && pad)) return false;
       pad += !at;
       n += at != NULL;
       x = x << 6 | (at ? (uint32_t)(at - digits) : 0);
     }
-    if (n < 2 || (pad && text[4])) return false;
+    if (n < 2 || (pad && c != STRING_END)) return false;
     for (int i = 0; i < n - 1; i++)
       if (fputc((int)(x >> (16 - 8 * i) & 255), f) == EOF) return false;
   }
@@ -93,45 +171,59 @@ json_t *patch_text_make(surg_model *a, surg_model *b, surg_status *status) {
 
 /* --- applying --- */
 
-/* Writes the patch of the JSON to the place. */
-static int unpack(const char *json, place *p) {
-  json_error_t why;
-  json_t *j = json_load_file(json, 0, &why);
-  const char *text = json_string_value(json_object_get(j, "patch"));
-  int code = EXIT_MODEL;
-  if (!j) {
-    cli_error(json, "is not JSON: line %d: %s", why.line, why.text);
-  } else if (!text) {
-    cli_error(json, "contains no patch; make one with `onnxsurg diff --json --patch - A B`");
-  } else if ((code = open_place(p)) == EXIT_DONE) {
-    FILE *f = surg__os_fopen(p->path, "wb");
-    const bool good = f && decode(text, f);
-    if (f && fclose(f) != 0) code = EXIT_IO;
-    if (!f || code != EXIT_DONE) {
-      cli_error(p->path, "cannot write: %s", strerror(errno));
-      code = EXIT_IO;
-    } else if (!good) {
-      cli_error(json, "its patch is damaged");
-      code = EXIT_MODEL;
-    }
-    if (code != EXIT_DONE) close_place(p);
+/* Writes the patch of the JSON, of which the first brace is read, to the place. */
+static int unpack(const char *json, FILE *in, place *p) {
+  reader r = {in, 1};
+  const int found = find_patch(&r);
+  if (found == BROKEN) cli_error(json, "is not JSON: line %zu: it ends too early", r.line);
+  if (!found) cli_error(json, "contains no patch; make one with `onnxsurg diff --json --patch - A B`");
+  if (found != 1) return EXIT_MODEL;
+  int code = open_place(p);
+  if (code != EXIT_DONE) return code;
+  FILE *f = surg__os_fopen(p->path, "wb");
+  const bool good = f && decode(&r, f);
+  if (!f || fclose(f) != 0) {
+    cli_error(p->path, "cannot write: %s", strerror(errno));
+    code = EXIT_IO;
+  } else if (!good) {
+    cli_error(json, "its patch is damaged");
+    code = EXIT_MODEL;
   }
-  json_decref(j);
+  if (code != EXIT_DONE) close_place(p);
   return code;
 }
 
-static bool is_json(const char *path) {
-  FILE *f = surg__os_fopen(path, "rb");
-  const int c = f ? fgetc(f) : EOF;
-  if (f) fclose(f);
-  return c == '{';
+/* Writes what comes from a pipe to the place; `first` was read. */
+static int spool(int first, FILE *in, place *p) {
+  static char bytes[1 << 16];
+  int code = open_place(p);
+  if (code != EXIT_DONE) return code;
+  FILE *f = surg__os_fopen(p->path, "wb");
+  bool good = f && (first == EOF || fputc(first, f) != EOF);
+  for (size_t n; good && (n = fread(bytes, 1, sizeof bytes, in)) > 0;)
+    good = fwrite(bytes, 1, n, f) == n;
+  if (f && fclose(f) != 0) good = false;
+  if (good) return EXIT_DONE;
+  cli_error(p->path, "cannot write: %s", strerror(errno));
+  close_place(p);
+  return EXIT_IO;
 }
 
 int patch_text_apply(surg_model *a, const char *patch, const char *out) {
   place p;
-  if (!is_json(patch)) return cli_exit_code(surg_patch_apply(a, patch, out));
-  int code = unpack(patch, &p);
+  const bool piped = strcmp(patch, "-") == 0;
+  FILE *f = piped ? stdin : surg__os_fopen(patch, "rb");
+  const int first = f ? fgetc(f) : EOF;
+  int code = EXIT_DONE;
+  const bool json = first == '{', file = !f || (!piped && fseek(f, 0, SEEK_END) == 0);
+  if (json && file && f) rewind(f), fgetc(f);
+  if (json)
+    code = unpack(patch, f, &p);
+  else if (!file)
+    code = spool(first, f, &p);
+  if (f && !piped) fclose(f);
   if (code != EXIT_DONE) return code;
+  if (!json && file) return cli_exit_code(surg_patch_apply(a, patch, out));
   code = cli_exit_code(surg_patch_apply(a, p.path, out));
   close_place(&p);
   return code;
