@@ -176,7 +176,8 @@ static int unpack(const char *json, FILE *in, place *p) {
   reader r = {in, 1};
   const int found = find_patch(&r);
   if (found == BROKEN) cli_error(json, "is not JSON: line %zu: it ends too early", r.line);
-  if (!found) cli_error(json, "contains no patch; make one with `onnxsurg diff --json --patch - A B`");
+  if (!found)
+    cli_error(json, "contains no patch; make one with `onnxsurg diff --json --patch - A B`");
   if (found != 1) return EXIT_MODEL;
   int code = open_place(p);
   if (code != EXIT_DONE) return code;
