@@ -173,7 +173,10 @@ void verdict_print(const verdict *v, const surg_target *t, const char *target, c
   _Static_assert(CLI_COUNT(lines) == SURG_ASSESS_BLOCKED + 1, "a line for each assessment");
   char with[64];
   consent_spell(with, sizeof with, needed(v));
-  printf("  verdict%s: %s%s%s\n", v->result.data ? " with its data" : "", lines[v->kind],
+  /* For a version between those that are known, what is cured may have been unknown. */
+  const bool doubt = v->kind == SURG_ASSESS_REPAIR && !v->result.unsupported_before;
+  printf("  verdict%s: %s%s%s\n", v->result.data ? " with its data" : "",
+         doubt ? "support unknown; supported after a repair of class " : lines[v->kind],
          v->kind == SURG_ASSESS_CONSENT ? " with " : "",
          v->kind == SURG_ASSESS_CONSENT  ? with
          : v->kind == SURG_ASSESS_REPAIR ? repair_class(v)

@@ -60,9 +60,9 @@ SURG_EXPORT const char *surg_target_name_at(size_t i);
 SURG_EXPORT const char *surg_context_target(const surg_context *ctx, size_t i);
 /* The target that a user means: the name of one that a plugin registered; a path with '/' or that
  * ends in ".target" is a file; else the name of a built-in target, an alias ("trt8.6"), a name
- * without version (the newest), or with a version between those that are known (the next lower
- * one, with a note). SURG_EUSAGE, reported: no such target, with the nearest name, or a file that
- * is no target; SURG_EIO: it cannot be read. Free *out with surg_target_free. O(size of the
+ * without version (the newest), or with a version that is not known, which is judged by those
+ * around it (with a note). SURG_EUSAGE, reported: no such target, with the nearest name, or a file
+ * that is no target; SURG_EIO: it cannot be read. Free *out with surg_target_free. O(size of the
  * target) */
 SURG_EXPORT surg_status surg_target_open(surg_context *ctx, const char *name, surg_target **out);
 /* A target from JSON text; `name` is used in messages. SURG_EUSAGE, reported with the line: the

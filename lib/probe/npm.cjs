@@ -52,12 +52,15 @@ const engines = {
   // OpenCV's DNN module. Up to 4.x it is a thenable that resolves to itself, so that a promise of it
   // would never end; 5.x is a promise of it.
   // Models that fail leave memory behind. A module that ran out of it, or aborted, answers nothing
-  // more: `run` starts another one then, and asks once more.
+  // more: `run` starts another one then, and asks once more. Running out of it may look like a
+  // rejection of the model, so another one is started after some rejections, too.
   '@techstark/opencv-js': folder => {
     silence('log', 'info', 'warn', 'error');
     const name = require.resolve(path.join(folder, '@techstark/opencv-js'));
-    let cv = null;
+    const enough = 200;
+    let cv = null, rejected = 0;
     const start = () => {
+      rejected = 0;
       delete require.cache[name];
       cv = require(name);
       return new Promise(done => {
@@ -79,10 +82,12 @@ const engines = {
       },
       // A cv::Exception is thrown as a number; all else is the end of the module.
       run: async (action, again = true) => {
+        if (rejected >= enough) engine.started = start();
         await engine.started;
         try {
           return action();
         } catch (error) {
+          rejected++;
           if (typeof error === 'number') throw error;
           engine.started = start();
           if (!again) throw error;

@@ -19,6 +19,7 @@ static surg_status places(const surg__target *t, surg_model *m, size_t *elsewher
 static surg__target alone(const surg__target *t) {
   surg__target own = *t;
   own.host = NULL;
+  own.between = false;
   own.folds = true; /* hosts fold constants before they partition the graph */
   if (!own.opsets.count) own.opsets = t->host->opsets;
   if (own.ir.low == INT64_MIN && own.ir.high == INT64_MAX) own.ir = t->host->ir;

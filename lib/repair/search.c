@@ -699,8 +699,8 @@ static surg_status note_start(surg__repair *r) {
   return r->original ? SURG_OK : SURG_ENOMEM;
 }
 
-surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
-                              surg__repair_counts *after) {
+static surg_status find(surg__repair *r, surg__repair_counts *before,
+                        surg__repair_counts *after) {
   surg_status s = surg__repair_count(r->t, r->m, before, NULL);
   if (s == SURG_OK && !r->origin) {
     s = surg__repair_put_interface(r->m, &r->first);
@@ -723,6 +723,29 @@ surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
   r->pipeline.n--;
   r->refused.n--;
   return s;
+}
+
+/* For a version between those that are known: searches for a model that each of them supports. */
+static surg_status find_between(surg__repair *r, surg__repair_counts *before,
+                                surg__repair_counts *after) {
+  const surg__target *t = r->t;
+  surg__target certain = *t;
+  surg__repair_counts known;
+  surg_status s = surg__repair_count(t, r->m, before, NULL);
+  certain.certain = true;
+  r->t = &certain;
+  if (s == SURG_OK) s = find(r, &known, after);
+  const bool lenient = r->t->lenient && !t->lenient;
+  r->lenient = *t;
+  r->lenient.lenient |= lenient;
+  r->t = lenient ? &r->lenient : t;
+  return s == SURG_OK ? surg__repair_count(r->t, r->m, after, NULL) : s;
+}
+
+surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
+                              surg__repair_counts *after) {
+  return r->t->between && !r->t->certain ? find_between(r, before, after)
+                                         : find(r, before, after);
 }
 
 void surg__repair_init(surg__repair *r, surg_context *ctx, const surg__target *t, surg_model *m,

@@ -45,12 +45,18 @@ static surg_assessment cured(const surg__verdict_search *v, surg_assessment kind
   return v->after.unknown ? SURG_ASSESS_UNCERTAIN : kind;
 }
 
+/* The assessment of a model of which nothing is unsupported, after a search that cured what
+ * versions of the engine reject. */
+static surg_assessment unsure(const surg__verdict_search *v) {
+  return v->after.all || v->after.unknown ? SURG_ASSESS_UNKNOWN : SURG_ASSESS_REPAIR;
+}
+
 surg_status surg__verdict_find(surg__verdict_search *v, const surg__target *t,
                                const surg_model *m) {
   *v = (surg__verdict_search){0};
   surg_status s = search(v, t, m, SURG__NO_CONSENT);
   v->kind = v->before.all       ? cured(v, SURG_ASSESS_REPAIR)
-            : v->before.unknown ? SURG_ASSESS_UNKNOWN
+            : v->before.unknown ? t->between ? unsure(v) : SURG_ASSESS_UNKNOWN
                                 : SURG_ASSESS_SUPPORTED;
   if (s != SURG_OK || !v->after.all) return s;
   s = search(v, t, m, SURG__ALL_CONSENT);

@@ -105,6 +105,24 @@ static const surg__target_text *best(const split *want, bool *exact) {
   return found;
 }
 
+/* The oldest target of the stem that is newer than the requested version, and of the same major
+ * version; NULL: none. A major version is often another program. */
+static const surg__target_text *next(const split *want) {
+  const surg__target_text *found = NULL;
+  split have, found_have = {"", ""};
+  for (size_t i = 0; i < surg__target_count; i++) {
+    split_name(surg__target_texts[i].name, &have);
+    if (strcmp(have.stem, want->stem) != 0) continue;
+    if (strtol(have.version, NULL, 10) != strtol(want->version, NULL, 10)) continue;
+    if (compare_versions(have.version, want->version) <= 0) continue;
+    if (!found || compare_versions(have.version, found_have.version) < 0) {
+      found = &surg__target_texts[i];
+      found_have = have;
+    }
+  }
+  return found;
+}
+
 static const char *name_at(const void *ctx, size_t i) {
   return surg_context_target(ctx, i);
 }
@@ -156,19 +174,49 @@ static surg__target *none(surg_context *ctx, const char *name, const split *want
   return NULL;
 }
 
+static surg__target *read_text(surg_context *ctx, const surg__target_text *text) {
+  return surg__target_read(ctx, text->text, strlen(text->text), text->name);
+}
+
+/* The target of a version that is not known: the facts of the next lower one, `low`, its own name,
+ * and the next newer one beside it. */
+static surg__target *between(surg_context *ctx, const char *name, const split *want,
+                             const surg__target_text *low) {
+  const surg__target_text *high = next(want);
+  if (high)
+    surg__note(ctx, name, "unknown version; judged by %s and %s", low->name, high->name);
+  else
+    surg__note(ctx, name,
+               "unknown version; judged by %s, the newest known before it: what that rejects is "
+               "unknown",
+               low->name);
+  surg__target *t = read_text(ctx, low);
+  if (!t) return NULL;
+  split have;
+  char full[208];
+  split_name(low->name, &have);
+  const size_t version = strlen(have.version), all = strlen(low->name);
+  snprintf(full, sizeof full, "%.*s%s", (int)(all > version ? all - version : 0), low->name,
+           want->version);
+  t->between = true;
+  t->older = low->name;
+  t->name = surg__arena_strn(&t->arena, full, strlen(full));
+  t->newer = high ? read_text(ctx, high) : NULL;
+  if (t->name && (!high || t->newer)) return t;
+  if (!t->name) surg__oom(ctx, NULL);
+  surg__target_free(t);
+  return NULL;
+}
+
 surg__target *surg__target_find(surg_context *ctx, const char *name) {
   for (size_t i = 0; i < surg__target_count; i++)
-    if (!strcmp(surg__target_texts[i].name, name))
-      return surg__target_read(ctx, surg__target_texts[i].text, strlen(surg__target_texts[i].text),
-                               name);
+    if (!strcmp(surg__target_texts[i].name, name)) return read_text(ctx, &surg__target_texts[i]);
   split want;
   bool exact;
   split_name(name, &want);
   const surg__target_text *text = best(&want, &exact);
   if (!text) return none(ctx, name, &want);
-  if (!want.version[0])
-    surg__note(ctx, name, "using %s, the newest known version", text->name);
-  else if (!exact)
-    surg__note(ctx, name, "unknown version; judged by the next lower one, %s", text->name);
-  return surg__target_read(ctx, text->text, strlen(text->text), text->name);
+  if (want.version[0] && !exact) return between(ctx, name, &want, text);
+  if (!want.version[0]) surg__note(ctx, name, "using %s, the newest known version", text->name);
+  return read_text(ctx, text);
 }

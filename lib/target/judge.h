@@ -121,6 +121,9 @@ bool surg__judge_drops_graph(const surg__target *t, const surg_graph *g);
 /* Judges a model as surg__target_model does, without `lax_attributes`. */
 typedef surg_status (*surg__judge_model_fn)(const surg__target *t, surg_model *m,
                                             surg__objection_fn fn, void *user);
+/* As surg__target_model, for a version between those that are known (between.c). */
+surg_status surg__judge_between(const surg__target *t, surg_model *model, surg__objection_fn fn,
+                                void *user);
 /* Calls `judge` for the model, or for copies with the attributes that the engine reads in place of
  * those that ONNX forbids (judge_lax.c). */
 surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_model_fn judge,

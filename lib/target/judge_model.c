@@ -550,6 +550,7 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
 
 surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
+  if (t->between) return surg__judge_between(t, m, fn, user);
   if (!t->host) return surg__judge_lax(t, m, judge_model, fn, user);
   const surg__target host = surg__judge_host(t);
   return surg__judge_lax(&host, m, judge_model, fn, user);

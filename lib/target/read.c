@@ -470,6 +470,7 @@ void surg__target_free(surg__target *t) {
   if (!t) return;
   surg_context *ctx = t->ctx;
   surg__target_free(t->host); /* a host has no host itself */
+  surg__target_free(t->newer); /* nor a newer version a newer one */
   surg__vec_free(ctx, &t->opsets);
   surg__vec_free(ctx, &t->own);
   surg__vec_free(ctx, &t->ops);

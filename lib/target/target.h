@@ -161,6 +161,11 @@ struct surg_target {
   const char *name, *title, *source;
   const char *date;         /* the day of its facts, YYYY-MM-DD; NULL: not stated */
   struct surg_target *host; /* runs the nodes that this target does not run; NULL: no fallback */
+  bool between;              /* the facts are of another version, `older`, than the one meant */
+  bool certain;              /* with `between`: objects to what any version rejects; set by the
+                              * caller that judges */
+  const char *older;         /* with `between`: the target whose facts these are */
+  struct surg_target *newer; /* with `between`: the next newer version; NULL: none is known */
   SURG_VEC(surg__tspan) opsets; /* supported opsets by domain */
   surg__tspan ir;
   surg__tri optional; /* model inputs and outputs may be of optional type */
@@ -262,7 +267,7 @@ struct surg_target {
 /* Reads a target from JSON text. NULL after a diagnostic `name: where: ...`, or out of memory. */
 surg__target *surg__target_read(surg_context *ctx, const char *text, size_t n, const char *name);
 /* The built-in target for a name given by the user: an exact name, an alias ("trt8.6"), a name
- * without version (the newest), or with an unknown version (the next lower one, with a note). NULL
+ * without version (the newest), or with an unknown version (`between`, with a note). NULL
  * after a diagnostic that suggests the nearest name. */
 surg__target *surg__target_find(surg_context *ctx, const char *name);
 void surg__target_free(surg__target *t);

@@ -33,12 +33,21 @@ static bool is_fatal(const char *code) {
   return false;
 }
 
-surg__verdict surg__target_finding(const surg__target *t, const char *code) {
+/* The verdict of the version that the facts are of. */
+static surg__verdict finding_of(const surg__target *t, const char *code) {
   for (size_t i = 0; i < t->accepts.count; i++)
     if (strcmp(t->accepts.items[i].code, code) == 0)
       return t->accepts.items[i].accepted ? SURG__LEGAL : SURG__ILLEGAL;
   if (is_fatal(code)) return t->unchecked ? SURG__UNKNOWN : SURG__ILLEGAL;
   return surg__check_severity(code) == SURG_ERROR ? SURG__UNKNOWN : SURG__LEGAL;
+}
+
+surg__verdict surg__target_finding(const surg__target *t, const char *code) {
+  const surg__verdict v = finding_of(t, code);
+  if (!t->between) return v;
+  const surg__verdict newer = t->newer ? finding_of(t->newer, code) : v;
+  const bool limit = !t->newer && v == SURG__ILLEGAL && !is_fatal(code);
+  return v == newer && !limit ? v : SURG__UNKNOWN;
 }
 
 bool surg__target_accepts(const surg__target *t, const char *code) {

@@ -242,6 +242,8 @@ static void tell_verdict(const repairing *r, const surg_repair_result *x) {
   cli_put(stderr, r->in);
   if (!before && x->unknown)
     fprintf(stderr, ": %ssupport by %s is unknown\n", x->mended ? "mended; " : "", name);
+  else if (!before && x->unknown_before && x->pipeline[0])
+    fprintf(stderr, ": support by %s was unknown; now supported\n", name);
   else if (!before)
     fprintf(stderr, ": %s%s by %s\n", x->mended ? "mended; " : "",
             x->mended                        ? "now supported"
@@ -298,10 +300,11 @@ static void tell(const repairing *r, const surg_repair_result *x) {
     fprintf(stderr, "  %zu fact%s unknown (onnxsurg check --target %s lists them)\n", x->unknown,
             x->unknown == 1 ? "" : "s", surg_target_name(r->t));
   tell_defects(r);
-  if (!x->unsupported) return;
+  if (!x->unsupported && !x->unknown) return;
   consent_spell(with, sizeof with, (repair_consent){x->wanted, x->wanted_interface});
   if (x->refused[0])
     fprintf(stderr, "  would help, and needs consent (%s): %s\n", with, x->refused);
+  if (!x->unsupported) return;
   printing shown = {0};
   fprintf(stderr, "  remain:\n");
   surg_target_judge(r->t, surg_repair_model(r->found), print_objection, &shown, NULL);
