@@ -300,9 +300,10 @@ static void tell(const repairing *r, const surg_repair_result *x) {
     fprintf(stderr, "  %zu fact%s unknown (onnxsurg check --target %s lists them)\n", x->unknown,
             x->unknown == 1 ? "" : "s", surg_target_name(r->t));
   tell_defects(r);
-  if (!x->unsupported && !x->unknown) return;
+  const bool more = (surg_exactness)x->wanted > r->given.most ||
+                    (x->wanted_interface && !r->given.interface);
   consent_spell(with, sizeof with, (repair_consent){x->wanted, x->wanted_interface});
-  if (x->refused[0])
+  if (x->refused[0] && (x->unsupported || (x->unknown && more)))
     fprintf(stderr, "  would help, and needs consent (%s): %s\n", with, x->refused);
   if (!x->unsupported) return;
   printing shown = {0};
