@@ -23,16 +23,24 @@ typedef struct surg__sizes {
   const surg_size *items;
   size_t n;
 } surg__sizes;
+/* Guesses for sizes. USUAL: 1 for the first axis, 224 for image heights and widths, else 16; LONG:
+ * 512 in place of 16, as the lengths of signals are; ONES: always 1. In the order of preference. */
+typedef enum surg__guess {
+  SURG__GUESS_NONE = 0,
+  SURG__GUESS_USUAL,
+  SURG__GUESS_LONG,
+  SURG__GUESS_ONES
+} surg__guess;
 /* Writes a pipeline "freeze{N=1,x.2=224}", NUL-terminated: dimensions of inputs that are not fixed
- * get the given size (`given` may be NULL). With `guess` all others get a guess: 1 for the first
- * axis, 224 for image heights and widths, else 16; with `ones` always 1. Empty if there is no such
- * dimension. False: too many, or out of memory. */
-bool surg__repair_freeze(const surg_model *m, const surg__sizes *given, bool guess, bool ones,
+ * get the given size (`given` may be NULL), others a guess (NONE: they stay). Empty if there is no
+ * such dimension. False: too many, or out of memory. */
+bool surg__repair_freeze(const surg_model *m, const surg__sizes *given, surg__guess guess,
                          surg__buf *out);
 /* The name of the first given size that matches no symbolic or unknown dimension of an input, or
  * NULL. */
 const char *surg__repair_no_size(const surg_model *m, const surg__sizes *given);
-/* The number of errors and shape contradictions that `check` finds; SIZE_MAX if it fails. */
+/* The number of errors and shape contradictions that `check` finds, and of tensors that are padded
+ * by reflection beyond their size; SIZE_MAX if it fails. */
 size_t surg__repair_contradictions(surg_model *m);
 
 /* The numbers of objections of a target to a model. */

@@ -418,10 +418,10 @@ static bool cure_sizes(surg__repair *r, surg__repair_counts *now, bool ahead) {
   bool done = false;
   const size_t before = surg__repair_contradictions(r->m);
   surg__buf_init(&text, r->ctx);
-  for (int ones = 0; ones < 2 && !done; ones++) {
+  for (surg__guess guess = SURG__GUESS_USUAL; guess <= SURG__GUESS_ONES && !done; guess++) {
     surg__repair_counts unused;
     surg__consent needed;
-    if (!surg__repair_freeze(r->m, r->sizes, true, ones, &text) || text.n == 1) break;
+    if (!surg__repair_freeze(r->m, r->sizes, guess, &text) || text.n == 1) break;
     surg_model *copy = surg__repair_try(r, text.p, SURG__ALL_CONSENT, SIZE_MAX, &unused, &needed);
     const bool holds = copy && surg__repair_contradictions(copy) <= before;
     if (copy) surg_model_free(copy);
@@ -625,7 +625,7 @@ static surg_status give_sizes(surg__repair *r) {
   surg__buf text;
   surg__consent needed;
   surg__buf_init(&text, r->ctx);
-  surg_status s = surg__repair_freeze(r->m, r->sizes, false, false, &text) ? SURG_OK : SURG_ELIMIT;
+  surg_status s = surg__repair_freeze(r->m, r->sizes, SURG__GUESS_NONE, &text) ? SURG_OK : SURG_ELIMIT;
   if (s == SURG_OK && text.n > 1) {
     surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text.p);
     s = surg__repair_run(r->ctx, &r->m, text.p, SURG__ALL_CONSENT, r->verify_each, &needed);

@@ -3,6 +3,8 @@
  * them, or by a guess that the shapes of the model do not contradict. */
 #include <string.h>
 
+#include <onnxsurg/ops.h>
+
 #include "base/sizes.h"
 #include "check/check.h"
 #include "pass/pass.h"
@@ -11,15 +13,18 @@
 #define BATCH 1
 #define SIDE 224  /* height and width of images */
 #define LENGTH 16 /* of sequences and all other axes */
+#define LONG 512  /* the same, of signals: what is padded or cut to frames */
 #define MOST 256  /* most sizes that are fixed */
+#define AXES_MOST 16
 
 /* The guess for a size. Rank 4 with two symbolic or unknown sizes after the batch is an image; with
  * one it is a decoder's cache. */
-static int64_t guess_of(const surg_type *t, size_t axis) {
+static int64_t guess_of(const surg_type *t, size_t axis, surg__guess guess) {
   size_t open = 0;
-  if (axis == 0 && surg_type_rank(t) > 1) return BATCH;
+  if (guess == SURG__GUESS_ONES || (axis == 0 && surg_type_rank(t) > 1)) return BATCH;
   for (size_t i = 1; i < surg_type_rank(t); i++) open += surg_type_dim(t, i)->value < 0;
-  return surg_type_rank(t) == 4 && open >= 2 ? SIDE : LENGTH;
+  if (surg_type_rank(t) == 4 && open >= 2) return SIDE;
+  return guess == SURG__GUESS_LONG ? LONG : LENGTH;
 }
 
 static bool put_size(surg__buf *out, const char *name, int64_t size) {
@@ -33,7 +38,7 @@ static bool put_size(surg__buf *out, const char *name, int64_t size) {
 typedef struct freezing {
   surg_context *ctx;
   const surg__sizes *given;
-  bool guess, ones;
+  surg__guess guess;
   const char *met[MOST];
   size_t n;
   surg__buf *out;
@@ -61,14 +66,14 @@ static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   const surg_type *t = surg_value_declared_type(v);
   const surg_dim d = *surg_type_dim(t, axis);
   const char *symbol = d.param && *d.param ? d.param : NULL;
-  int64_t size = f->ones ? 1 : guess_of(t, axis);
+  int64_t size = guess_of(t, axis, f->guess);
   surg__buf place;
   if (d.value >= 0 || (symbol && was_met(f, symbol))) return true;
   if (f->n == MOST) return false;
   surg__buf_init(&place, f->ctx);
   surg__buf_printf(&place, "%s.%zu", surg_value_name(v), axis);
   surg__buf_putc(&place, 0);
-  bool put = f->guess, good = !place.failed;
+  bool put = f->guess != SURG__GUESS_NONE, good = !place.failed;
   if (good && f->given)
     put |= (symbol && size_of(f->given, symbol, &size)) || size_of(f->given, place.p, &size);
   if (good && put) {
@@ -79,13 +84,12 @@ static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   return good;
 }
 
-bool surg__repair_freeze(const surg_model *m, const surg__sizes *given, bool guess, bool ones,
-                   surg__buf *out) {
+bool surg__repair_freeze(const surg_model *m, const surg__sizes *given, surg__guess guess,
+                         surg__buf *out) {
   const surg_graph *g = surg_model_graph(m);
   freezing f = {.ctx = surg_model_context(m), .out = out};
   f.given = given;
   f.guess = guess;
-  f.ones = ones;
   bool good = true;
   out->n = 0;
   for (size_t i = 0; i < surg_graph_input_count(g) && good; i++) {
@@ -104,7 +108,7 @@ static bool is_open(const surg_model *m, const surg_size *d) {
   const surg__sizes one = {d, 1};
   surg__buf text;
   surg__buf_init(&text, surg_model_context(m));
-  const bool open = surg__repair_freeze(m, &one, false, false, &text) && text.n > 1;
+  const bool open = surg__repair_freeze(m, &one, SURG__GUESS_NONE, &text) && text.n > 1;
   surg__buf_free(&text);
   return open;
 }
@@ -118,11 +122,43 @@ const char *surg__repair_no_size(const surg_model *m, const surg__sizes *given) 
 }
 
 static void contradiction(void *user, const surg__finding *f) {
-  *(size_t *)user +=
-      surg__check_severity(f->code) == SURG_ERROR || !strcmp(f->code, "W206");
+  *(size_t *)user += surg__check_severity(f->code) == SURG_ERROR || !strcmp(f->code, "W206");
+}
+
+/* The i-th pad of a node, if it is known; else 0. */
+static int64_t pad_at(const surg_node *n, size_t i, size_t count) {
+  surg_elem pads[2 * AXES_MOST];
+  size_t had = 0, attr = 0;
+  const surg_attr *a = surg_node_attr(n, "pads");
+  const int64_t *list = a ? surg_attr_ints(a, &attr) : NULL;
+  if (list) return attr == count ? list[i] : 0;
+  const surg_value *v = surg_node_input(n, 1);
+  const bool known = v && surg_value_elements(v, pads, SURG_COUNT(pads), &had) == SURG_OK;
+  return known && had == count && pads[i].known ? pads[i].value : 0;
+}
+
+/* Whether the node pads a tensor by reflection beyond its size, which runtimes reject. */
+static bool is_beyond(const surg_node *n) {
+  const surg_attr *mode = surg_node_attr(n, "mode");
+  const surg_value *x = surg_node_input(n, 0);
+  const surg_type *t = x ? surg_value_type(x) : NULL;
+  if (surg_node_op(n) != SURG_OP_Pad || !mode || surg_attr_ref(mode) || surg_node_input(n, 3))
+    return false;
+  const surg_str word = surg_attr_string(mode);
+  if (word.n != 7 || memcmp(word.p, "reflect", 7) != 0) return false;
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) return false;
+  const size_t rank = surg_type_rank(t);
+  for (size_t i = 0; rank <= AXES_MOST && i < 2 * rank; i++) {
+    const int64_t size = surg_type_dim(t, i % rank)->value;
+    if (size >= 0 && pad_at(n, i, 2 * rank) >= size && pad_at(n, i, 2 * rank) > 0) return true;
+  }
+  return false;
 }
 
 size_t surg__repair_contradictions(surg_model *m) {
   size_t n = 0;
-  return surg__check_model(m, true, 0, contradiction, &n) == SURG_OK ? n : SIZE_MAX;
+  if (surg__check_model(m, true, 0, contradiction, &n) != SURG_OK) return SIZE_MAX;
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    for (const surg_node *k = surg_graph_first_node(g); k; k = surg_node_next(k)) n += is_beyond(k);
+  return n;
 }

@@ -242,7 +242,7 @@ static surg_status give_sizes(surg__until *u) {
   }
   surg__buf_init(&text, u->ctx);
   u->given = SURG__ALL_CONSENT;
-  if (surg__repair_freeze(u->m, u->sizes, false, false, &text))
+  if (surg__repair_freeze(u->m, u->sizes, SURG__GUESS_NONE, &text))
     m = changed(u, u->m, text.p, &step.needed);
   u->given = given;
   step.needed = (surg__consent){SURG_EXACT, false};
