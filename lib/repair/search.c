@@ -625,7 +625,8 @@ static surg_status give_sizes(surg__repair *r) {
   surg__buf text;
   surg__consent needed;
   surg__buf_init(&text, r->ctx);
-  surg_status s = surg__repair_freeze(r->m, r->sizes, SURG__GUESS_NONE, &text) ? SURG_OK : SURG_ELIMIT;
+  surg_status s =
+      surg__repair_freeze(r->m, r->sizes, SURG__GUESS_NONE, &text) ? SURG_OK : SURG_ELIMIT;
   if (s == SURG_OK && text.n > 1) {
     surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text.p);
     s = surg__repair_run(r->ctx, &r->m, text.p, SURG__ALL_CONSENT, r->verify_each, &needed);

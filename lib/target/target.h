@@ -161,7 +161,7 @@ struct surg_target {
   const char *name, *title, *source;
   const char *date;         /* the day of its facts, YYYY-MM-DD; NULL: not stated */
   struct surg_target *host; /* runs the nodes that this target does not run; NULL: no fallback */
-  bool between;              /* the facts are of another version, `older`, than the one meant */
+  bool between;              /* the facts are of another version than is meant: `older` */
   bool certain;              /* with `between`: objects to what any version rejects; set by the
                               * caller that judges */
   const char *older;         /* with `between`: the target whose facts these are */
