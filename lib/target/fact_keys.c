@@ -40,6 +40,7 @@ const surg__list_key surg__list_keys[] = {
     {"row", SURG__N_INPUT, AT(row), "consecutive integers in ", "", NULL},
     {"stored", SURG__N_INPUT, AT(stored), "", " not a vector computed from constants", NULL},
     {"ranked", SURG__N_INPUT, AT(ranked), "", " not computed from constants", NULL},
+    {"picked", SURG__N_INPUT, AT(picked), "", " not an element of a Shape", NULL},
     {"layers", SURG__N_INPUT, AT(layers), "a constant in ", " is in no other place of that kind",
      "any input"},
     {"unshared", SURG__N_INPUT, AT(unshared), "a constant in ", " is in no element-wise node",

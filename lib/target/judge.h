@@ -66,6 +66,8 @@ bool surg__judge_shapes(surg__judge *j);
 /* Checks the limits of the fact that follow from the shapes an engine tracks itself
  * (judge_tracked.c). */
 bool surg__judge_tracked(surg__judge *j);
+/* Checks inputs that the importer may read as scalars (judge_picked.c). */
+bool surg__judge_picked(surg__judge *j);
 /* Whether there is a form of a reader of this name (key `not_before`). */
 bool surg__judge_form(const char *how);
 /* Likewise: axes that are reduced or padded, and the producer of the model. */

@@ -417,5 +417,5 @@ static bool fits_dims(surg__judge *j) {
 bool surg__judge_shapes(surg__judge *j) {
   return fits_ranks(j) && fits_same(j) && fits_sizes(j) && fits_shaped(j) && fits_spreads(j) &&
          fits_rows(j) && fits_values(j) && fits_known(j) && fits_axes(j) && fits_dims(j) &&
-         surg__judge_axes(j) && surg__judge_tracked(j);
+         surg__judge_axes(j) && surg__judge_picked(j) && surg__judge_tracked(j);
 }

@@ -110,6 +110,7 @@ typedef struct surg__tfact {
   surg__tlist stored;          /* inputs that must not be vectors computed from constants */
   surg__tlist ranked;          /* constant inputs whose rank the importer must know: not computed,
                                 * except by Cast and by Concat, from such in the first place */
+  surg__tlist picked;          /* inputs of rank 1 that must not be elements of a Shape */
   surg__tlist nodes;           /* constant inputs that must be the output of a Constant node */
   surg__tlist unshared;        /* inputs whose constants no element-wise node may read, too */
   surg__tlist layers;          /* inputs (*: all) whose constants become layers of their names */
