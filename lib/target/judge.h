@@ -140,7 +140,8 @@ bool surg__judge_is_checked_reference(const surg_model *m, const struct surg__de
 /* Whether the defect is of a Constant node that the engine makes an initializer of all the same
  * (judge_values.c). */
 bool surg__judge_made_value(const surg__target *t, const struct surg__defect *d);
-/* Makes a Constant of the first attribute, under the name that fits its kind; false: out of memory. */
+/* Makes a Constant of the first attribute, under the name that fits its kind. False: out of
+ * memory. */
 bool surg__judge_make_value(struct surg__defect *d);
 /* Whether the engine rejects a finding in this graph that it accepts elsewhere (judge_bodies.c). */
 bool surg__judge_rejects_inside(const surg__target *t, const char *code, const surg_graph *g);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bounds of values by runs of the built-in evaluator, where no range is proven: on inputs that the
  * user gives, else on drawn ones; of subgraphs and functions, over all iterations and calls. A
- * measured bound is no proof: a value stays if it comes within HEADROOM of the largest number of the
- * type, and if all of its elements are below the smallest number with all digits, or some, and an
- * operator magnifies their errors. */
+ * measured bound is no proof: a value stays if it comes within HEADROOM of the largest number of
+ * the type, and if all of its elements are below the smallest number with all digits, or some, and
+ * an operator magnifies their errors. */
 #include <math.h>
 #include <onnxsurg/ops.h>
 #include <stdio.h>
