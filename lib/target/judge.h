@@ -165,6 +165,8 @@ const surg_value *surg__judge_odd_key(const surg__target *t, const surg_graph *g
 /* --- judge_limits.c --- */
 /* How many messages the file of the model nests below its root. */
 uint64_t surg__judge_nesting(surg_model *m);
+/* The number of subgraphs of a model that are one in the other. */
+uint64_t surg__judge_levels(surg_model *m);
 /* Whether a sparse tensor, made dense, has less than 2 GiB. */
 bool surg__judge_dense(const surg_tensor *c);
 /* What expanding all calls of functions gives. */

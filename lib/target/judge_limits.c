@@ -78,6 +78,15 @@ uint64_t surg__judge_nesting(surg_model *m) {
   return most;
 }
 
+uint64_t surg__judge_levels(surg_model *m) {
+  uint64_t most = 0;
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
+    const uint64_t levels = depth_of(g) / GRAPH_DEPTH;
+    if (levels > most) most = levels;
+  }
+  return most;
+}
+
 /* --- weights --- */
 
 bool surg__judge_dense(const surg_tensor *c) {

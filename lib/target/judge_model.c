@@ -496,6 +496,18 @@ static void judge_nesting(walk *w) {
   tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_RANGE});
 }
 
+/* Reports subgraphs that are nested so deep that the engine, which examines each once more for every
+ * level around it, may not have the time. */
+static void judge_levels(walk *w) {
+  const uint64_t levels = surg__judge_levels(w->m);
+  if (levels <= (uint64_t)w->t->quick_levels) return;
+  surg__buf_printf(&w->text,
+                   "subgraphs are nested %llu deep; the engine needs twice the time for each level "
+                   "above %lld: whether it has that is unknown",
+                   (unsigned long long)levels, (long long)w->t->quick_levels);
+  tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_RANGE});
+}
+
 static void judge_graph(walk *w, const surg_graph *g, once *done) {
   const surg_function *f = surg_graph_function(g);
   if ((f && !f->called) || surg__judge_drops_graph(w->t, g)) return;
@@ -538,6 +550,7 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   if (t->optional == SURG__NO) judge_optional(&w);
   if (t->needs_value) judge_void(&w);
   if (t->nesting) judge_nesting(&w);
+  if (t->quick_levels) judge_levels(&w);
   once done = {.external = t->external != SURG__NO};
   surg__judge_mark_calls(m);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) judge_graph(&w, g, &done);

@@ -183,6 +183,7 @@ struct surg_target {
   surg__tspan within[SURG__DTYPES]; /* by element type: range of elements of constants; name NULL:
                                      * any */
   int64_t nesting;     /* most messages one inside the other in a file; 0: not stated */
+  int64_t quick_levels; /* levels of subgraphs beyond which each doubles the time; 0: none */
   int64_t weight_rank; /* highest rank of a constant; 0: not stated */
   uint32_t ends;       /* element types allowed for model inputs and outputs; 0: not stated */
   uint32_t elements;   /* element types that rows which state none are known to support; 0: all */
