@@ -218,7 +218,7 @@ static surg_status put_prefix(const merge *x) {
       surg__buf_free(&b);
     }
     for (surg_value *v = g->first_value; v && s == SURG_OK; v = v->next) {
-      if (!v->name[0] || v->erased) continue;
+      if (!v->name[0] || v->erased || surg_value_bound_by_name(v)) continue;
       surg__buf_init(&b, x->m->ctx);
       surg__buf_printf(&b, "%s%s", x->o->prefix, v->name);
       s = b.failed ? SURG_ENOMEM : surg_value_rename(v, b.p);

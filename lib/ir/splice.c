@@ -32,11 +32,12 @@ static surg_value *value_of(const surg_value *v) {
 }
 
 /* The name of a copy: that of the original if no other value has it, else a fresh name. A function
- * body and the graphs it is copied into do not see each other's names. */
+ * body and the graphs it is copied into do not see each other's names. What an operator may look
+ * for by name keeps it, and shadows other values (surg__unshadow, if that changes a reader). */
 static const char *label_of(splice *s, const surg_value *v) {
   const bool apart = s->same && s->from && s->from->kind == SURG_GRAPH_FUNCTION;
   const char *name = text_of(s, v->name);
-  if (!name || !name[0]) return name;
+  if (!name || !name[0] || surg_value_bound_by_name(v)) return name;
   return surg__name_of(name)->values <= (apart ? 1u : 0u) ? name : surg__fresh(s->m, name);
 }
 
@@ -149,8 +150,11 @@ static bool copy_node(splice *s, const surg_node *n, surg_graph *to, surg_node *
   if (!copy_about(s, n->about, &k->about)) return false;
   for (uint32_t i = 0; i < n->n_out; i++)
     if (!surg__node_link_output(k, i, n->out[i] ? n->out[i]->work : NULL)) return false;
-  for (uint32_t i = 0; i < n->n_in; i++)
-    if (!surg__node_link_input(k, i, value_of(n->in[i].value))) return false;
+  for (uint32_t i = 0; i < n->n_in; i++) {
+    surg_value *v = value_of(n->in[i].value);
+    if (!surg__node_link_input(k, i, v)) return false;
+    if (v && v->graph != to && !surg__unshadow(v, v->name, to)) return false;
+  }
   assert(k->graph == to && k->n_out == n->n_out && k->n_in == n->n_in);
   if (!copy_attrs(s, n, k) || !copy_softs(s, n, k)) return false;
   surg__touch_node(k);

@@ -41,6 +41,13 @@ bool surg_value_is_output(const surg_value *v) {
   return surg__value_ok(v) && v->last_output;
 }
 
+bool surg_value_bound_by_name(const surg_value *v) {
+  if (!surg__value_ok(v) || !v->graph->parent_node) return false;
+  if (!v->input && !surg_value_is_output(v)) return false;
+  const surg_node *of = v->graph->parent_node;
+  return !surg__default_domain(of->domain) && !surg_node_function(of);
+}
+
 bool surg_value_is_pinned(const surg_value *v) {
   return surg__value_ok(v) && v->pinned;
 }

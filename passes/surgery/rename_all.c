@@ -121,6 +121,7 @@ static bool add_all(naming *x) {
   const surg_graph *main = surg_model_graph(m);
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
     for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v)) {
+      if (surg_value_bound_by_name(v)) continue;
       const rename_what what = g == main && surg_value_is_input(v) && !surg_value_is_initializer(v)
                                    ? RENAME_INPUT
                                : g == main && is_main_output(main, v) ? RENAME_OUTPUT

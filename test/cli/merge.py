@@ -39,6 +39,23 @@ class Merge(Case):
         self.ok('merge', a, b, '-o', 'o.onnxtxt', *args)
         return self.read('o.onnxtxt').decode()
 
+    def test_names_in_custom_operators(self):
+        """An operator that ONNX does not define may look for inputs of its graphs by name."""
+        text = b'''<ir_version: 8, opset_import: ["" : 17, "com.acme" : 1]>
+g (float[N] ids) => (float[N] y) {
+  k = Neg (ids)
+  y = com.acme.Search <body = b (float[N] ids) => (float[N] logits) { a = Add (ids, k)  logits = Mul (a, k) }> (k)
+}
+'''
+        self.write('s.onnxtxt', text)
+        self.write('t.onnxtxt', text)
+        self.ok('merge', '--side-by-side', 's.onnxtxt', 't.onnxtxt', '-o', 'two.onnx')
+        self.ok('merge', '--connect', 'y:ids', '--prefix', 'p/', 's.onnxtxt', 't.onnxtxt', '-o', 'chain.onnx')
+        for name in ('two.onnx', 'chain.onnx'):
+            self.ok('check', '--quiet', name)
+            out = self.ok('cat', name).decode()
+            self.assertEqual(out.count('b (float[N] ids) => (float[N] logits)'), 2, out)
+
     def test_connect(self):
         text = self.merge('--connect', 'y:u')
         self.assertIn('a (float[N, 4] x, float[4] bias, bool c) => '
