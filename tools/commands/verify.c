@@ -314,8 +314,11 @@ static int verify_one(void *user, const fleet_model *m) {
 
 /* Compares the models in folder a with those of the same path in folder b. */
 static int verify_folders(job *j, char *a, char *b) {
-  const fleet f = {
-      .common = &j->common, .good = "equal", .bad = "different", .work = verify_one, .user = j};
+  const fleet f = {.common = &j->common,
+                   .good = "equal",
+                   .bad = "different or not compared",
+                   .work = verify_one,
+                   .user = j};
   fleet_list list = {0}, back = {0};
   int code = cli_need_folder(b, NULL, false);
   if (code == EXIT_DONE) code = fleet_find(&a, 1, b, &list);
