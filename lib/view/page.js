@@ -485,7 +485,7 @@ function differences() {
     row.append([what && ' ' + what, before || after ? ': ' + (change ? before || after : (before || 'none') + ' → ' + (after || 'none')) : '', note && ' (' + note + ')'].join(''));
     list.append(row);
   }
-  section(d.same ? 'the same up to names' : `${d.edits} edits, ${d.names} names` + (d.unknown ? `, ${d.unknown} not compared` : ''), list);
+  section(d.same ? 'the same up to names' : `${d.edits} edit${d.edits === 1 ? '' : 's'}, ${d.names} name${d.names === 1 ? '' : 's'}` + (d.unknown ? `, ${d.unknown} not compared` : ''), list);
 }
 
 function details(pane) {

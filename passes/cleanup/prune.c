@@ -84,10 +84,9 @@ static void sweep_nodes(prune *pr, surg_graph *g, unsigned depth) {
       if (prune_may(pr)) prune_did(pr, surg_node_erase(n), "nodes");
       continue;
     }
-    if (pr->plain) continue;
-    prune_node_outputs(pr, n);
-    trim_inputs(pr, n);
-    sweep_subgraphs(pr, n, depth);
+    if (!pr->plain) prune_node_outputs(pr, n);
+    if (!pr->plain) trim_inputs(pr, n);
+    if (!pr->plain || pr->deep) sweep_subgraphs(pr, n, depth);
   }
 }
 
@@ -137,7 +136,8 @@ static void sweep_strays(prune *pr, surg_graph *g) {
 void prune_all(prune *pr, bool inputs) {
   surg_graph *g = NULL;
   sweep_nodes(pr, surg_model_graph(pr->m), 0);
-  for (size_t i = 0; i < surg_model_function_count(pr->m) && !pr->stop && !pr->plain; i++)
+  const bool functions = !pr->plain || pr->deep;
+  for (size_t i = 0; functions && i < surg_model_function_count(pr->m) && !pr->stop; i++)
     sweep_nodes(pr, surg_function_graph(surg_model_function(pr->m, i)), 0);
   if (!pr->stop) sweep_inputs(pr, inputs);
   while (!pr->stop && (g = surg_model_next_graph(pr->m, g))) {

@@ -13,6 +13,7 @@ typedef struct prune {
   surg_model *m;
   const char *domain; /* prune_imports: only this domain; NULL: all */
   bool plain; /* only remove dead nodes and weights; do not change live nodes */
+  bool deep;  /* with `plain`: also in subgraphs and functions */
   bool (*wanted)(const struct prune *pr, const surg_value *v); /* values to keep; or NULL */
   const void *user;
   bool changed;

@@ -113,7 +113,7 @@ static bool names_free(surg_pass_ctx *p, const surg_fragment *f, const surg_grap
  * node; the latter is a cycle, which toposort reports. Outputs that change their type declare the
  * new one. */
 static bool finish(surg_pass_ctx *p, surg_graph *g, surg_value *made, const surg_type *before) {
-  return surg_graph_toposort(g, NULL) == SURG_OK &&
+  return fragment_sort(g) &&
          surg_model_infer(surg_pass_model(p)) == SURG_OK && declared_follow(p, made, before) &&
          declared_fit_outputs(p);
 }

@@ -8,7 +8,9 @@
  *
  * Needs sorted, types. Keeps sorted. Lossy: the model computes something else. */
 #include <onnxsurg/onnxsurg.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../cleanup/prune.h"
@@ -26,7 +28,8 @@ typedef struct region {
   surg_value **from, **to;
   surg_value **by; /* by[i] replaces to[i] */
   const surg_type **was; /* inferred type of to[i] */
-  size_t n_from, n_to;
+  surg_value **unused; /* before the edit, by address */
+  size_t n_from, n_to, n_unused;
 } region;
 
 static bool listed(surg_value *const *list, size_t n, const surg_value *v) {
@@ -150,9 +153,42 @@ static bool replace(region *r) {
   return true;
 }
 
-/* Removes the old producers, and upstream of them what is unused. */
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t) * (surg_value *const *)a, y = (uintptr_t) * (surg_value *const *)b;
+  return x < y ? -1 : x > y;
+}
+
+/* Lists what nothing reads before the edit: it stays, as it is none of the region. */
+static bool note_unused(region *r) {
+  surg_model *m = surg_pass_model(r->p);
+  for (int pass = 0; pass < 2; pass++) {
+    size_t n = 0;
+    for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g)) != NULL;)
+      for (surg_value *v = NULL; (v = surg_graph_next_value(g, v)) != NULL;) {
+        if (surg_value_use_count(v, 1) > 0) continue;
+        if (pass) r->unused[n] = v;
+        n++;
+      }
+    r->n_unused = n;
+    if (!pass && !(r->unused = surg_pass_alloc(r->p, (n + 1) * sizeof *r->unused))) return false;
+  }
+  if (r->n_unused) qsort(r->unused, r->n_unused, sizeof *r->unused, by_address);
+  return true;
+}
+
+static bool unused_before(const prune *pr, const surg_value *v) {
+  const region *r = pr->user;
+  return r->n_unused && bsearch(&v, r->unused, r->n_unused, sizeof *r->unused, by_address);
+}
+
+/* Removes the old producers, and upstream of them what is unused now. */
 static bool sweep(const region *r) {
-  prune pr = {.p = r->p, .m = surg_pass_model(r->p), .plain = true};
+  prune pr = {.p = r->p,
+              .m = surg_pass_model(r->p),
+              .plain = true,
+              .deep = true,
+              .wanted = unused_before,
+              .user = r};
   prune_all(&pr, false);
   return !pr.failed;
 }
@@ -169,10 +205,11 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   r.was = surg_pass_alloc(p, (r.n_to + 1) * sizeof *r.was);
   if (!r.from || !r.by || !r.was || !find_graph(&r)) return SURG_PASS_FAILED;
   for (size_t i = 0; i < r.n_to; i++) r.was[i] = surg_value_type(r.to[i]);
+  if (!note_unused(&r)) return SURG_PASS_FAILED;
   if (!surg_pass_allow(p)) return SURG_PASS_UNCHANGED;
   if (!(text ? add_text(&r, text) : add_node(&r, op)) || !replace(&r) || !sweep(&r))
     return SURG_PASS_FAILED;
-  if (surg_graph_toposort(r.g, NULL) != SURG_OK || surg_model_infer(surg_pass_model(p)) != SURG_OK)
+  if (!fragment_sort(r.g) || surg_model_infer(surg_pass_model(p)) != SURG_OK)
     return SURG_PASS_FAILED;
   for (size_t i = 0; i < r.n_to; i++)
     if (!declared_follow(p, r.by[i], r.was[i])) return SURG_PASS_FAILED;

@@ -46,6 +46,12 @@ bool fragment_import(surg_pass_ctx *p, const surg_fragment *f, surg_graph *g, in
   return true;
 }
 
+bool fragment_sort(surg_graph *g) {
+  for (; g; g = surg_graph_parent(g))
+    if (surg_graph_toposort(g, NULL) != SURG_OK) return false;
+  return true;
+}
+
 size_t fragment_names(const surg_fragment *f) {
   size_t n = 0;
   while (surg_fragment_name(f, n)) n++;

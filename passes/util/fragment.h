@@ -15,6 +15,9 @@ surg_node *fragment_place(const surg_fragment *f, const surg_graph *g, const sur
 /* Imports the domains of the added nodes that are not imported, with this version, and checks the
  * nodes (domains_takes). False after a failure. */
 bool fragment_import(surg_pass_ctx *p, const surg_fragment *f, surg_graph *g, int64_t version);
+/* Sorts the graph and those around it, as new nodes may read values that are computed later there.
+ * False after a failure: a value is computed from the nodes that read it. */
+bool fragment_sort(surg_graph *g);
 /* The number of names that the nodes define. */
 size_t fragment_names(const surg_fragment *f);
 
