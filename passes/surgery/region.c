@@ -154,7 +154,8 @@ static bool replace(region *r) {
 }
 
 static int by_address(const void *a, const void *b) {
-  const uintptr_t x = (uintptr_t) * (surg_value *const *)a, y = (uintptr_t) * (surg_value *const *)b;
+  const uintptr_t x = (uintptr_t) * (surg_value *const *)a;
+  const uintptr_t y = (uintptr_t) * (surg_value *const *)b;
   return x < y ? -1 : x > y;
 }
 
