@@ -227,6 +227,21 @@ typedef struct readers {
   bool others, transposes, undone;
 } readers;
 
+/* Who reads what a Transpose computes: nodes of the region, which will read its input in the
+ * original order, and others. */
+static void read_through(const region *r, const surg_node *n, bool *inside, bool *outside) {
+  const surg_value *v = surg_node_output(n, 0);
+  size_t seen = 0;
+  *inside = *outside = false;
+  for (const surg_use *u = v ? surg_value_first_use(v) : NULL; u; u = surg_use_next(u)) {
+    const bool in = surg_use_get_kind(u) == SURG_USE_NODE && taken(r, surg_use_node(u));
+    *inside |= in;
+    *outside |= !in;
+    if (++seen > USES) *inside = *outside = true;
+    if (*inside && *outside) return;
+  }
+}
+
 static readers read_by(const region *r, const region_value *v) {
   readers out = {0};
   size_t seen = 0;
@@ -236,10 +251,13 @@ static readers read_by(const region *r, const region_value *v) {
     if (++seen > USES) return (readers){.others = true};
     if (n && taken(r, n)) continue;
     if (n && order_of(n, r->g, &order)) {
+      bool inside, outside;
+      read_through(r, n, &inside, &outside);
       out.transposes = true;
+      out.others |= inside;
       /* It cancels the order if its own order is the inverse. */
       const tr_order undone = tr_inverse(&order);
-      out.undone |= tr_same(&undone, &v->order);
+      out.undone |= outside && tr_same(&undone, &v->order);
     } else {
       out.others = true;
     }
@@ -509,6 +527,13 @@ static surg_node *stays_before(region *r, const surg_node *n) {
   return before;
 }
 
+static size_t transposes(const surg_graph *g) {
+  size_t count = 0;
+  for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+    count += surg_node_op(n) == SURG_OP_Transpose;
+  return count;
+}
+
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   surg_pass_result result = SURG_PASS_UNCHANGED;
   surg_pass_used(p, SURG_EXACT);
@@ -520,7 +545,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   r->p = p;
   r->g = g;
   r->exact = surg_pass_bool(p, "exact") || !surg_pass_allows(p, SURG_ROUNDING);
-  for (surg_node *n = surg_graph_first_node(g), *next; n; n = next) {
+  size_t moves = transposes(g); /* each leaves fewer, so there cannot be more */
+  for (surg_node *n = surg_graph_first_node(g), *next; n && moves > 0; n = next) {
     tr_order order;
     next = surg_node_next(n);
     if (!order_of(n, g, &order) || !surg_node_output(n, 0)) continue;
@@ -532,6 +558,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
     if (move(r) != SURG_OK) return SURG_PASS_FAILED;
     surg_pass_count(p, "transposes fewer", (uint64_t)fewer);
     result = SURG_PASS_CHANGED;
+    moves--;
     next = before ? surg_node_next(before) : surg_graph_first_node(g);
   }
   return result;
