@@ -57,6 +57,7 @@ typedef enum prec_why {
   PREC_INTEGER, /* it computes numbers that become integers */
   PREC_FINE,    /* an operator magnifies errors of its small elements */
   PREC_PHASE,   /* only its part within a period matters */
+  PREC_CANCEL,  /* a difference of much larger values */
   PREC_TIED,    /* a value that cannot be cast connects it with one that stays */
   PREC_CASTS,   /* fewer Casts so */
   PREC_ERROR,   /* the tolerance: the node adds too large an error */
@@ -95,6 +96,7 @@ typedef struct prec_value {
   bool bounded;   /* `bound` is proven */
   bool measured;  /* ... is measured */
   double bound;   /* of absolute values */
+  double most;    /* the largest measured absolute value, also beside a proven bound; 0: none */
   double least;   /* the smallest measured one other than 0; 0: none */
   double guard;   /* an epsilon that it may be as small as (or large); 0: none */
   double turns;   /* how often its error is in that of a phase; 0: in none */

@@ -14,6 +14,7 @@
 
 #define HEADROOM 4
 #define PHASE_ERROR (1.0 / 256)          /* of angles and operands of remainders */
+#define CANCELLED 64                     /* the least part of a result that errors may be */
 #define RUN_WORK (UINT64_C(1) << 32)     /* operations of a run on drawn inputs */
 #define RUN_BYTES (UINT64_C(1) << 28)    /* bytes of the results of a node */
 #define RUN_TURNS (UINT64_C(1) << 16)    /* iterations of loops */
@@ -59,6 +60,7 @@ static bool measurable(const prec *c, const prec_value *x) {
 
 static void merge(prec_value *x, const sizes *s) {
   if (s->least > 0 && !(x->least > 0 && s->least >= x->least)) x->least = s->least;
+  if (s->most > x->most) x->most = s->most;
   if (x->bounded) return;
   if (!x->measured || s->most > x->bound) x->bound = s->most;
   x->measured = true;
@@ -278,22 +280,23 @@ static bool product_stays(const phases *f, const prec_value *x, const surg_node 
   return x->bounded || x->measured || table_has(&f->products, by);
 }
 
-/* Pins x and what it is computed from, back to products of matrices, and through these to counts.
- */
-static void pin_phase(prec *c, const phases *f, prec_value *x, prec_value **stack) {
+/* Pins x, whose error is `turns` times in a phase, and what it is computed from, back to products
+ * of matrices, and through these to counts. */
+static void pin_phase(prec *c, const phases *f, prec_value *x, double turns, prec_why why,
+                      prec_value **stack) {
   size_t depth = 0;
   stack[depth++] = x;
-  x->turns = 1;
+  x->turns = turns;
   while (depth > 0) {
     x = stack[--depth];
     surg_node *by = x->made == PREC_NONE ? NULL : surg_value_producer(x->v, NULL);
     if (x->made == PREC_NONE) continue;
     const bool plain = by && surg_node_schema(by) && !surg_node_subgraph(by, 0);
     const bool product = plain && surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN;
-    if (!product || product_stays(f, x, by)) prec_pin(c, x->made, PREC_PHASE);
+    if (!product || product_stays(f, x, by)) prec_pin(c, x->made, why);
     for (size_t i = 0; plain && i < surg_node_input_count(by); i++) {
       prec_value *y = prec_find(c, surg_node_input(by, i));
-      const double turns = y && y->made != PREC_NONE ? x->turns * factor_of(c, by, i) : 0;
+      turns = y && y->made != PREC_NONE ? x->turns * factor_of(c, by, i) : 0;
       if (!(turns > 0) || y->turns > 0 || is_turn(c, f, y, turns)) continue;
       if (product && !table_has(&f->counted, y->v)) continue;
       y->turns = turns; /* at most once a value: the stack has room */
@@ -310,6 +313,22 @@ static bool is_read_as_phase(const prec *c, const phases *f, const prec_value *x
   return !phases_is_angle(r->n) || !is_turn(c, f, x, 1);
 }
 
+/* Pins a sum of measured values that are so much larger than it that their errors in the new type
+ * are too large a part of it, with what they are computed from. */
+static void pin_cancelled(prec *c, const phases *f, const prec_value *x, prec_value **stack) {
+  surg_node *n = x->made != PREC_NONE && x->most > 0 ? surg_value_producer(x->v, NULL) : NULL;
+  const int op = n && surg_node_schema(n) ? surg_node_op(n) : -1;
+  if (op != SURG_OP_Add && op != SURG_OP_Sub) return;
+  /* As often as it may be in a phase. */
+  const double turns = PHASE_ERROR * CANCELLED / x->most;
+  for (size_t i = 0; i < 2; i++) {
+    prec_value *y = prec_find(c, surg_node_input(n, i));
+    if (!y || !(y->most * c->limits.unit * turns > PHASE_ERROR)) continue;
+    prec_pin(c, x->made, PREC_CANCEL);
+    if (!(y->turns > 0)) pin_phase(c, f, y, turns, PREC_CANCEL, stack);
+  }
+}
+
 /* Pins angles and operands of remainders that have few digits in the type. */
 static void pin_phases(prec *c) {
   phases f = {0};
@@ -317,10 +336,11 @@ static void pin_phases(prec *c) {
   if (!stack || !phases_find(&f, c->p, c->m, PHASE_ERROR / c->limits.unit)) c->failed = true;
   for (uint32_t i = 0; i < c->n_values && !c->failed; i++) {
     prec_value *x = &c->values[i];
+    pin_cancelled(c, &f, x, stack);
     for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next) {
       if (!is_read_as_phase(c, &f, x, &c->reads[r])) continue;
       if (x->made != PREC_NONE) prec_pin(c, c->reads[r].slot, PREC_PHASE);
-      if (!(x->turns > 0)) pin_phase(c, &f, x, stack);
+      if (!(x->turns > 0)) pin_phase(c, &f, x, 1, PREC_PHASE, stack);
     }
   }
 }
