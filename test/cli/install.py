@@ -81,6 +81,18 @@ def main():
         assert said == '3 nodes, 0 warnings\n', said
         run(str(next(root.rglob('bin/onnxsurg'))), 'check', str(root / 'built.onnx'), env=env)
 
+        # A pass of the program itself, as doc/embedding.md shows it.
+        own = (source / 'examples/embed/own_pass.c').read_text()
+        block = next(b for b in re.findall(r'```c\n(.*?)```', (source / 'doc/embedding.md').read_text(), re.S)
+                     if 'drop-debug' in b)
+        for line in block.splitlines():
+            assert line.strip() == '...' or line.split(' /*')[0].strip(' {;') in own, line
+        run(*args.cc, '-std=c11', '-Wall', '-Wextra', '-Werror', '-o', str(root / 'own_pass'),
+            str(source / 'examples/embed/own_pass.c'), *flags)
+        run(str(root / 'own_pass'), str(source / 'examples/models/tiny_cnn.onnxtxt'), str(root / 'own.onnx'), env=env)
+        said = run(str(next(root.rglob('bin/onnxsurg'))), 'nodes', str(root / 'own.onnx'), env=env)
+        assert 'conv' in said and 'debug' not in said, said
+
         # The program of doc/embedding.md does what the page says.
         page = (source / 'doc/embedding.md').read_text()
         code, output = re.search(r'```c\n(.*?)```.*?```\n(.*?)```', page, re.S).groups()
