@@ -199,6 +199,17 @@ static void check_rank(surg__checker *c, const surg_node *n, size_t i, uint32_t 
                 rank);
 }
 
+/* The shape of ConstantOfShape: ONNX's own inference rejects the model if it has several axes. */
+static void check_shape_input(surg__checker *c, const surg_node *n) {
+  const surg_type *t = ranked(n, 0);
+  const surg_node *from = surg_value_producer(surg_node_input(n, 0), NULL);
+  if (t && t->rank > 1 && !(from && surg__check_computed(from)))
+    surg__check_found(c, "E203", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
+                      "input 0 has rank %u; ConstantOfShape expects rank 1", t->rank);
+  else
+    check_rank(c, n, 0, 1);
+}
+
 /* Checks that the inputs from index 2 on are `groups` lists of equal length. */
 static void check_groups(surg__checker *c, const surg_node *n, uint32_t groups) {
   if (n->n_in < 2 + groups || (n->n_in - 2) % groups)
@@ -295,7 +306,7 @@ static void check_ranks(surg__checker *c, const surg_node *n) {
       if (n->schema->since >= 6) check_rank(c, n, 1, 1);
       break;
     case SURG_OP_ConstantOfShape:
-      check_rank(c, n, 0, 1);
+      check_shape_input(c, n);
       break;
     case SURG_OP_MaxUnpool:
       check_rank(c, n, 2, 1);

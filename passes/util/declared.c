@@ -111,17 +111,37 @@ static bool declare(surg_pass_ctx *p, surg_value *v, const surg_type *was) {
   return true;
 }
 
+/* Whether a declared type is impossible, given the inferred one. */
+static bool is_wrong(surg_model *m, const surg_value *v, const surg_type *was) {
+  bool contradicts = false;
+  if (!was || !surg_value_type(v) || !surg_value_producer(v, NULL)) return false;
+  (void)surg_type_refine(m, was, surg_value_type(v), &contradicts);
+  return contradicts;
+}
+
+/* Engines infer from value_info, too, and reject a model in which an entry is wrong. */
+static bool fit_inner(surg_pass_ctx *p, surg_model *m) {
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g)) != NULL;)
+    for (surg_value *v = NULL; (v = surg_graph_next_value(g, v)) != NULL;) {
+      const surg_type *was = NULL;
+      const bool output = surg_graph_parent_node(g) && declared_at_output(v, &was);
+      if (!output && surg_value_has_info(v)) was = surg_value_declared_type(v);
+      if (!is_wrong(m, v, was)) continue;
+      const surg_type *now = typetext_plain(p, surg_value_type(v));
+      if (!now || surg_value_set_declared_type(v, now) != SURG_OK) return false;
+      surg_pass_count(p, "declared types", 1);
+    }
+  return true;
+}
+
 bool declared_fit_outputs(surg_pass_ctx *p) {
   surg_model *m = surg_pass_model(p);
   const surg_graph *g = surg_model_graph(m);
-  if (surg_model_infer(m) != SURG_OK) return false;
+  if (surg_model_infer(m) != SURG_OK || !fit_inner(p, m)) return false;
   for (size_t i = 0; i < surg_graph_output_count(g); i++) {
     surg_value *v = surg_graph_output(g, i);
     const surg_type *was = surg_graph_output_type(g, i);
-    bool contradicts = false;
-    if (!was || !surg_value_type(v) || !surg_value_producer(v, NULL)) continue;
-    (void)surg_type_refine(m, was, surg_value_type(v), &contradicts);
-    if (contradicts && !declare(p, v, was)) return false;
+    if (is_wrong(m, v, was) && !declare(p, v, was)) return false;
   }
   return true;
 }

@@ -17,8 +17,8 @@ const surg_type *declared_type(const surg_value *v);
 bool declared_shape(surg_value *v);
 /* Writes a type as ONNX text to `out`, cut if too long. `out` has room for DECLARED_TEXT bytes. */
 const char *declared_text(const surg_type *t, char *out);
-/* After an edit that computes something else: outputs of the main graph whose declared type
- * contradicts the inferred one get the inferred one, with a note. Infers types. */
+/* After an edit that computes something else: values whose declared type contradicts the inferred
+ * one get the inferred one, outputs of the main graph with a note. Infers types. */
 bool declared_fit_outputs(surg_pass_ctx *p);
 /* The same for one output whose value had the inferred type `before` (may be NULL): it gets its new
  * inferred type if that is another one. Types must be inferred. */
