@@ -120,6 +120,25 @@ static bool find_cache(sc *x, surg_value *past) {
   return true;
 }
 
+/* A node that reads an input and computes an output of the same rank from it, as a node does that
+ * extends a cache in another form: com.microsoft.Attention. */
+static surg_node *unknown_form(const sc *x) {
+  for (size_t i = 0; i < surg_graph_input_count(x->g); i++) {
+    const surg_value *past = surg_graph_input(x->g, i);
+    const size_t rank = surg_type_rank(surg_value_declared_type(past));
+    for (const surg_use *u = surg_value_first_use(past); u && rank >= 4; u = surg_use_next(u)) {
+      surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+      for (size_t k = 0; n && k < surg_node_output_count(n); k++) {
+        const surg_value *v = surg_node_output(n, k);
+        if (v && is_main_output(x, v) && surg_type_rank(surg_value_declared_type(v)) == rank &&
+            surg_node_input_count(n) > 2)
+          return n;
+      }
+    }
+  }
+  return NULL;
+}
+
 static bool find_caches(sc *x) {
   const size_t n = surg_graph_input_count(x->g);
   x->caches = surg_pass_alloc(x->p, (n + 1) * sizeof *x->caches);
@@ -128,6 +147,8 @@ static bool find_caches(sc *x) {
   if (!x->caches || !x->total_symbols) return false;
   for (size_t i = 0; i < n; i++)
     if (!find_cache(x, surg_graph_input(x->g, i))) return false;
+  surg_node *other = x->n_caches ? NULL : unknown_form(x);
+  if (other) return sc_refuse(x, other, "caches of this operator are not supported");
   return x->n_caches || sc_refuse(x, NULL,
                                   "no cache found: an input that is joined with new rows, and "
                                   "whose result is an output (simplify and inline may help)");
