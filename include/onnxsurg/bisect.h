@@ -29,7 +29,8 @@ typedef struct surg_bisect_summary {
   uint64_t first;    /* rewrite after which the test fails, from 1 on; 0: an edit of a pass that
                       * is counted as no rewrite */
   uint64_t tests;
-  const char *pass; /* the pass that made it; lasts as long as the bisection */
+  const char *pass; /* the pass that made it; lasts as long as the bisection, as `rule` does */
+  const char *rule; /* the rewrite rule; "": it was none of a rule */
 } surg_bisect_summary;
 
 /* Runs a pipeline with limits on the number of rewrites, and finds by bisection two limits that

@@ -32,6 +32,7 @@ struct surg_context {
   struct surg__taught *taught; /* base/taught.h; NULL: nothing */
   uint64_t deadline;    /* of the pass that runs, as surg__os_now_ns; kernels ask; 0: none */
   const char *rule;     /* name of the rewrite rule that is applied, for the log; or NULL */
+  const char *last_rule; /* of the last rewrite; NULL: it was none of a rule */
   bool isolate_plugins; /* passes of plugins run in child processes */
   /* runtime limits, from config or limits.h */
   uint64_t max_memory;

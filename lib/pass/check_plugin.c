@@ -11,6 +11,7 @@
 #include "pass/internal.h"
 
 #define DOUBLED_NAME "W212"
+#define NO_RUN "W206" /* no run of the node can succeed */
 #define ERRORS_TEXT 2000u /* errors that are compared by their text; further ones by their code */
 
 /* Collects the errors of a model. With `before`, the first one that it does not contain is kept. */
@@ -20,6 +21,7 @@ typedef struct collecting {
   const surg__errors *before;
   bool failed, *matched; /* matched[i]: error i of `before` is still there */
   bool names;            /* two nodes of one name count as an error */
+  bool runs;             /* a node that cannot run, too */
   size_t next;           /* the error after the last match: errors come in the order of nodes */
   char *line;
   size_t room;
@@ -56,7 +58,8 @@ static void take(collecting *c, const char *code, const char *text, const char *
 static void collect(void *user, const surg_check_finding *f) {
   collecting *c = user;
   if (strcmp(f->code, DOUBLED_NAME) == 0 && !c->before) c->out->doubled_names = true;
-  const bool error = f->severity == SURG_ERROR || (c->names && strcmp(f->code, DOUBLED_NAME) == 0);
+  const bool error = f->severity == SURG_ERROR || (c->names && strcmp(f->code, DOUBLED_NAME) == 0) ||
+                     ((c->runs || !c->before) && strcmp(f->code, NO_RUN) == 0);
   if (error && !f->loaded) take(user, f->code, f->text, f->where, NULL);
 }
 
@@ -82,6 +85,7 @@ surg_status surg__errors_compare(surg_model *m, const surg__errors *before, bool
   surg_context *ctx = surg_model_context(m);
   collecting c = {.ctx = ctx, .before = before, .line = line, .room = room};
   c.names = edit && !before->doubled_names;
+  c.runs = edit;
   line[0] = 0;
   c.matched = surg__calloc(ctx, before->hashes.count + 1, sizeof *c.matched);
   if (!c.matched) return surg__oom(ctx, surg_model_path(m));

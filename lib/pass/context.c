@@ -49,6 +49,7 @@ bool surg_pass_allow(surg_pass_ctx *p) {
   }
   r->report->rewrites++;
   r->report->passes.items[p->report].rewrites++;
+  r->ctx->last_rule = NULL; /* until a rule says that it is its rewrite */
   return true;
 }
 

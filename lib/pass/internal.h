@@ -171,7 +171,7 @@ typedef struct surg__errors {
 } surg__errors;
 surg_status surg__errors_collect(surg_model *m, surg__errors *out);
 /* Writes the first error that `before` does not contain to `line`; empty: there is none. After an
- * edit, nodes of one name are an error if there were none before. */
+ * edit, nodes of one name are an error if there were none before, and nodes that cannot run. */
 surg_status surg__errors_compare(surg_model *m, const surg__errors *before, bool edit, char *line,
                                  size_t room);
 

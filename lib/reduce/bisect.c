@@ -4,13 +4,14 @@
 #include <onnxsurg/onnxsurg.h>
 #include <stdio.h>
 
+#include "base/context.h"
 #include "base/diag.h"
 
 struct surg_bisection {
   surg_context *ctx;
   surg_model *model[2]; /* before and after */
   surg_bisect_summary sum;
-  char pass[128];
+  char pass[128], rule[128];
 };
 
 typedef struct search {
@@ -61,15 +62,15 @@ static surg_status ask(search *s, const result *r, uint64_t limit, bool *passed)
   return SURG_OK;
 }
 
-/* The pass whose number of rewrites differs between two runs that differ by one. */
-static surg_status name_pass(search *s, uint64_t first, char *out, size_t room) {
+/* The pass whose number of rewrites differs between two runs that differ by one, and the rule. */
+static surg_status name_pass(search *s, uint64_t first, surg_bisection *out) {
   surg_run_report *reports[2] = {NULL, NULL};
   surg_status status = SURG_OK;
-  *out = 0;
   for (int k = 0; k < 2 && status == SURG_OK; k++) {
     surg_model *m = surg_model_clone(s->start);
     s->run.has_rewrite_limit = true;
     s->run.rewrite_limit = first - 1 + (uint64_t)k;
+    s->ctx->last_rule = NULL;
     status = m ? surg_run(&m, s->pipeline, &s->run, &reports[k]) : surg__oom(s->ctx, NULL);
     surg_model_free(m);
   }
@@ -77,9 +78,10 @@ static surg_status name_pass(search *s, uint64_t first, char *out, size_t room) 
   for (size_t i = 0; status == SURG_OK && surg_run_pass(reports[1], i, &b) == SURG_OK; i++) {
     const bool known = surg_run_pass(reports[0], i, &a) == SURG_OK;
     if (b.rewrites == (known ? a.rewrites : 0)) continue;
-    snprintf(out, room, "%s", b.name);
+    snprintf(out->pass, sizeof out->pass, "%s", b.name);
     break;
   }
+  snprintf(out->rule, sizeof out->rule, "%s", s->ctx->last_rule ? s->ctx->last_rule : "");
   for (int k = 0; k < 2; k++) surg_run_report_free(reports[k]);
   return status;
 }
@@ -118,7 +120,7 @@ static surg_status find(search *s, result r[2], surg_bisection *out) {
   if (status == SURG_OK) status = ask(s, &r[1], high, &passed);
   if (status == SURG_OK && passed) return SURG_ENOTFOUND;
   if (status == SURG_OK && high) status = narrow(s, r, &low, &high);
-  if (status == SURG_OK && high) status = name_pass(s, high, out->pass, sizeof out->pass);
+  if (status == SURG_OK && high) status = name_pass(s, high, out);
   out->sum.first = high;
   return status;
 }
@@ -145,6 +147,7 @@ surg_status surg_bisect(const surg_model *model, const char *pipeline, surg_redu
   surg_status status = find(&s, r, b);
   b->sum.tests = s.tests;
   b->sum.pass = b->pass;
+  b->sum.rule = b->rule;
   for (int k = 0; k < 2; k++) b->model[k] = r[k].m;
   if (status == SURG_OK)
     *out = b;

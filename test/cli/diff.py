@@ -391,6 +391,14 @@ class Bisection(Case):
         self.assertIn(b'debug_sum', self.read('b.onnx'))
         self.assertNotIn(b'debug_sum', self.read('a.onnx'))
 
+    def test_rules(self):
+        """A rule of the user that changes results."""
+        self.write('lie.rules', b'rule lie exact { match { y = Relu (x) } emit opset 14.. { y = Tanh (x) } }')
+        r = self.run_tool('bisect', '--rules', 'lie.rules', str(EXAMPLE))
+        self.assertEqual(r.returncode, 0, r.stderr)
+        self.assertRegex(r.stdout.decode(), r'^rewrite 1 of 1, of pass rewrite, rule lie:\n')
+        self.assertIn(b'Tanh', r.stdout)
+
     def test_results(self):
         r = self.run_tool('bisect', '--json', '--pass', 'to-bfloat16', '--allow', 'lossy', '--rtol', '1e-5', '--atol',
                           '1e-7', str(EXAMPLE))

@@ -4,6 +4,7 @@
 #include <onnxsurg/bisect.h>
 #include <onnxsurg/command.h>
 #include <onnxsurg/compare.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/os/os.h"
@@ -20,6 +21,7 @@ static const char help[] =
     "itself fails the test, or the result of the whole pipeline passes it.\n"
     "\n"
     "  --pass PIPELINE     the pipeline, as for `onnxsurg --pass`\n"
+    "  --rules FILE        load rewrite rules; without --pass, only they run\n"
     "  --import COMMAND    instead of results: whether the importer accepts the model\n"
     "                      (ort, opencv, or a command; see `onnxsurg probe --help`)\n"
     "  --test CMD          instead of results: whether CMD exits with 0; the path of\n"
@@ -42,7 +44,8 @@ enum {
   OPT_ALLOW,
   OPT_RTOL,
   OPT_ATOL,
-  OPT_SEED
+  OPT_SEED,
+  OPT_RULES
 };
 
 typedef struct job {
@@ -57,6 +60,7 @@ typedef struct job {
   surg_run_options run;
   surg_tolerance tolerance;
   uint64_t seed;
+  cli_words rules;
   int failed; /* exit code of a failure in a test, whose error is printed */
 } job;
 
@@ -78,6 +82,8 @@ static int take(void *user, int o, char *arg) {
     case OPT_TEST:
       *words[o - OPT_PASS] = arg;
       return EXIT_DONE;
+    case OPT_RULES:
+      return cli_words_take(&j->rules, arg);
     case OPT_BEFORE:
       j->before = arg;
       return EXIT_DONE;
@@ -149,8 +155,9 @@ static bool passes(void *user, surg_model *m) {
 /* --- output --- */
 
 static json_t *found_json(const surg_bisect_summary *sum) {
-  return json_pack("{s:{s:I, s:I, s:o, s:I}}", "bisect", "rewrite", (json_int_t)sum->first,
-                   "rewrites", (json_int_t)sum->rewrites, "pass", cli_text_json(sum->pass), "tests",
+  return json_pack("{s:{s:I, s:I, s:o, s:o, s:I}}", "bisect", "rewrite", (json_int_t)sum->first,
+                   "rewrites", (json_int_t)sum->rewrites, "pass", cli_text_json(sum->pass), "rule",
+                   *sum->rule ? cli_text_json(sum->rule) : json_null(), "tests",
                    (json_int_t)sum->tests);
 }
 
@@ -168,8 +175,8 @@ static surg_status show(const job *j, const surg_bisection *b) {
     diff_print_json(&view, found_json(&sum));
   } else if (s == SURG_OK) {
     if (sum.first)
-      printf("rewrite %llu of %llu, of pass %s:\n", (unsigned long long)sum.first,
-             (unsigned long long)sum.rewrites, sum.pass);
+      printf("rewrite %llu of %llu, of pass %s%s%s:\n", (unsigned long long)sum.first,
+             (unsigned long long)sum.rewrites, sum.pass, *sum.rule ? ", rule " : "", sum.rule);
     else
       printf("the pipeline changes the model without a rewrite:\n");
     diff_print_text(&view);
@@ -239,6 +246,14 @@ static void close_test(job *j, const char *folder) {
   surg__os_remove_folder(folder);
 }
 
+static int load_rules(job *j) {
+  int code = EXIT_DONE;
+  for (size_t i = 0; code == EXIT_DONE && i < j->rules.n; i++)
+    code = cli_rules_load(j->ctx, j->rules.items[i]);
+  if (!j->pipeline) j->pipeline = j->rules.n ? "rewrite" : "simplify";
+  return code;
+}
+
 int cmd_bisect(int argc, char **argv) {
   static const struct option options[] = {
       {"pass", required_argument, NULL, OPT_PASS},
@@ -251,10 +266,10 @@ int cmd_bisect(int argc, char **argv) {
       {"rtol", required_argument, NULL, OPT_RTOL},
       {"atol", required_argument, NULL, OPT_ATOL},
       {"seed", required_argument, NULL, OPT_SEED},
+      {"rules", required_argument, NULL, OPT_RULES},
       CLI_COMMON_OPTIONS,
       {0}};
-  job j = {.pipeline = "simplify",
-           .limits = {.size = sizeof j.limits, .seconds = TEST_SECONDS},
+  job j = {.limits = {.size = sizeof j.limits, .seconds = TEST_SECONDS},
            .run = {.size = sizeof j.run},
            .tolerance = {.size = sizeof j.tolerance, .relative = 1e-3, .absolute = 1e-5},
            .seed = 1};
@@ -267,11 +282,14 @@ int cmd_bisect(int argc, char **argv) {
   cli_stop_on_signals();
   j.ctx = cli_context(&j.common);
   if (!j.ctx) return EXIT_LIMIT;
-  code = cli_exit_code(cli_load_whole(j.ctx, &j.common, argv[optind], &j.m));
+  code = load_rules(&j);
+  if (code == EXIT_DONE)
+    code = cli_exit_code(cli_load_whole(j.ctx, &j.common, argv[optind], &j.m));
   if (code == EXIT_DONE) code = open_test(&j, folder, sizeof folder);
   if (code == EXIT_DONE) code = search(&j);
   close_test(&j, folder);
   surg_model_free(j.m);
   surg_context_free(j.ctx);
+  free(j.rules.items);
   return cli_flush(code);
 }

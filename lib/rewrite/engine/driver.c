@@ -170,6 +170,7 @@ static bool apply(driver *d, const surg_rule *r) {
   d->ctx->rule = r->name;
   const surg_status s = surg__emit_stated(d->pass, d->m, &d->made);
   d->ctx->rule = NULL;
+  if (s == SURG_OK) d->ctx->last_rule = r->name;
   model->values_kept = false;
   if (r->exactness == SURG_LOSSY) model->values_changed++;
   if (s == SURG_EUNSUPPORTED) {
