@@ -58,8 +58,9 @@ static void take(collecting *c, const char *code, const char *text, const char *
 static void collect(void *user, const surg_check_finding *f) {
   collecting *c = user;
   if (strcmp(f->code, DOUBLED_NAME) == 0 && !c->before) c->out->doubled_names = true;
-  const bool error = f->severity == SURG_ERROR || (c->names && strcmp(f->code, DOUBLED_NAME) == 0) ||
-                     ((c->runs || !c->before) && strcmp(f->code, NO_RUN) == 0);
+  bool error = f->severity == SURG_ERROR;
+  if (c->names && strcmp(f->code, DOUBLED_NAME) == 0) error = true;
+  if ((c->runs || !c->before) && strcmp(f->code, NO_RUN) == 0) error = true;
   if (error && !f->loaded) take(user, f->code, f->text, f->where, NULL);
 }
 
