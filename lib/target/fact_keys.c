@@ -17,6 +17,7 @@ const surg__flag_key surg__flag_keys[] = {
     {"static", AT(fixed), NULL}, /* may also be "batch" */
     {"same", AT(same), NULL},    /* may also be "batch" */
     {"fed", AT(fed), "not of constants alone"},
+    {"live", AT(live), "of constants alone only if read with others"},
     {"whole", AT(whole), "no absent inputs"},
     {"folds", AT(folds), "what is computed from constants counts as constant"},
     {"distinct", AT(distinct), "outputs of the branches with names of their own"},

@@ -699,9 +699,40 @@ static bool fits_before(surg__judge *j) {
   return false;
 }
 
+static bool is_of_constants(const surg__judge *j, const surg_node *n) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    if (v && surg__judge_constant(j, v) != SURG__YES) return false;
+  }
+  return true;
+}
+
+/* A node of constants alone that reads the value, or what Casts make of it; NULL: none. */
+static const surg_node *folded_reader(const surg__judge *j, const surg_value *v, int deep) {
+  for (const surg_use *u = v ? surg_value_first_use(v) : NULL; u; u = surg_use_next(u)) {
+    const surg_node *n = surg_use_node(u);
+    if (!n || surg_use_get_kind(u) != SURG_USE_NODE || !is_of_constants(j, n)) continue;
+    if (surg_node_op(n) != SURG_OP_Cast || !deep) return n;
+    n = folded_reader(j, surg_node_output(n, 0), deep - 1);
+    if (n) return n;
+  }
+  return NULL;
+}
+
+/* Checks constants that the importer computes, and that it must not use for computing others. */
+static bool fits_live(surg__judge *j) {
+  const surg_node *n = j->f->live && is_of_constants(j, j->n)
+                           ? folded_reader(j, surg_node_output(j->n, 0), 4)
+                           : NULL;
+  return !n || !surg__judge_object(j, SURG__ILLEGAL, SURG__C_FED, surg_node_output(j->n, 0),
+                                   "%s is computed from constants, and %s reads no others",
+                                   surg__judge_name(j, surg_node_output(j->n, 0)),
+                                   surg_node_op_type(n));
+}
+
 bool surg__judge_tracked(surg__judge *j) {
   if (!fits_initializers(j) || !fits_nodes(j) || !fits_before(j) || !fits_after(j)) return false;
-  if (!fits_unshared(j)) return false;
+  if (!fits_unshared(j) || !fits_live(j)) return false;
   if (!fits_stored(j) || !fits_ranked(j) || !fits_layers(j) || !fits_agreed(j)) return false;
   judge_inner(j);
   judge_batches(j);

@@ -72,6 +72,7 @@ typedef struct surg__tfact {
   bool bare;           /* the row is empty: it states the name of the operator and nothing else */
   bool open_first;     /* with `fixed`: except dimension 0 of each input */
   bool fed;            /* at least one input must not be constant */
+  bool live;           /* of constants alone: all nodes that read it must read others, too */
   bool same;           /* all inputs must have the same shape */
   bool but_two;        /* with `same`: except the last two dimensions */
   bool whole;          /* no input name may be empty, not even the last one */
