@@ -14,8 +14,10 @@
 #include "target/verdict.h"
 
 #define MEND_TEXT 64
-#define GAINS 5u            /* most consents that are weighed */
-#define GAIN_NODES 1000000u /* most nodes of models that the first search tried, for weighing */
+#define GAINS 5u              /* most consents that are weighed */
+#define GAIN_NODES 1000000u   /* most nodes of models that the first search tried, for weighing */
+#define WEIGHED_NODES 150000u /* of models tried while weighing, after which no consent is added \
+                               */
 
 struct surg_repair {
   surg_context *ctx;
@@ -26,6 +28,7 @@ struct surg_repair {
   surg__buf changes; /* of inputs and outputs: texts, NUL-terminated each */
   surg_repair_gain gains[GAINS];
   size_t n_gains;
+  uint64_t weighed;     /* nodes of models tried for them */
   char mend[MEND_TEXT]; /* the pass that mends the model, with its options */
 };
 
@@ -37,8 +40,7 @@ static surg__consent consent_of(const surg_repair_options *o) {
 
 static surg_status unknown_size(surg_context *ctx, const surg_model *m, const char *name) {
   return surg__error(ctx, SURG_EUSAGE, surg_model_path(m),
-                     "no input has a dynamic dimension %s (--dim)",
-                     surg__q(ctx, name));
+                     "no input has a dynamic dimension %s (--dim)", surg__q(ctx, name));
 }
 
 /* --- mending --- */
@@ -281,6 +283,7 @@ static surg_status weigh(surg_repair *r, const surg_model *model, surg_repair_op
   /* Passes may fail with more consent; then it does not help. */
   if (s != SURG_OK) return s == SURG_ENOMEM ? s : SURG_OK;
   surg_repair_get(found, &x);
+  r->weighed += found->search.worked[0] + found->search.worked[1];
   surg_repair_free(found);
   *out = (surg_repair_gain){sizeof *out, c.most, c.interface, x.verdict, x.unsupported};
   *helps = x.unsupported < r->after.all;
@@ -302,6 +305,7 @@ surg_status surg_repair_weigh(surg_repair *r, const surg_model *model,
   surg__struct_in(&o, sizeof o, options);
   const surg__consent given = consent_of(&o);
   r->n_gains = 0;
+  r->weighed = 0;
   if (!r->after.all || surg__repair_covers(given, SURG__ALL_CONSENT)) return SURG_OK;
   if (r->search.worked[0] + r->search.worked[1] > GAIN_NODES) return SURG_ELIMIT;
   o.then = NULL;
@@ -309,7 +313,7 @@ surg_status surg_repair_weigh(surg_repair *r, const surg_model *model,
   const surg__hush hush = surg__hush_begin(r->ctx);
   surg_status s = weigh(r, model, &o, SURG__ALL_CONSENT, &most, &helps);
   const bool any = helps;
-  for (size_t i = 0; i < GAINS - 1 && any && s == SURG_OK; i++) {
+  for (size_t i = 0; i < GAINS - 1 && any && s == SURG_OK && r->weighed < WEIGHED_NODES; i++) {
     surg__consent c = tried[i];
     if (surg__repair_covers(given, c)) continue;
     if (given.most > c.most) c.most = given.most;
