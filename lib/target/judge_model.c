@@ -496,8 +496,8 @@ static void judge_nesting(walk *w) {
   tell(w, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_RANGE});
 }
 
-/* Reports subgraphs that are nested so deep that the engine, which examines each once more for every
- * level around it, may not have the time. */
+/* Reports subgraphs that are nested so deep that the engine, which examines each once more for
+ * every level around it, may not have the time. */
 static void judge_levels(walk *w) {
   const uint64_t levels = surg__judge_levels(w->m);
   if (levels <= (uint64_t)w->t->quick_levels) return;
