@@ -13,7 +13,7 @@
 /* Whether the lists of a window have an entry for each spatial axis, two of `pads`, and no stride
  * is below 1. Inference compares that; of ConvTranspose it compares `pads` only. */
 static bool has_window(const surg_node *n, uint32_t rank) {
-  static const char *const lists[] = {"pads", "strides", "dilations"};
+  static const char *const lists[] = {"pads", "strides", "dilations", "kernel_shape"};
   const uint32_t spatial = rank > 2 ? rank - 2 : 0;
   const size_t compared = surg_node_op(n) == SURG_OP_ConvTranspose ? 1 : SURG_COUNT(lists);
   for (size_t i = 0; i < compared; i++) {

@@ -139,8 +139,22 @@ static bool is_apart(const surg__judge *j) {
   return false;
 }
 
+/* The element type of the tensors of a sequence, or of an optional one; 0: not a sequence, or not
+ * known. */
+static int sequence_element(const surg_value *v) {
+  const surg_type *t = surg_value_type(v);
+  if (t && surg_type_get_kind(t) == SURG_TYPE_OPTIONAL) t = t->elem;
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_SEQUENCE) return 0;
+  t = t->elem;
+  const int d = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : 0;
+  return d <= 0 || d >= SURG__DTYPES ? 0 : d;
+}
+
+/* The element type as facts about types state it. Kernels of an operator that accepts sequences
+ * have them of the types of its tensors. */
 static int dtype_of(const surg__judge *j, const surg_value *v) {
-  const int d = v ? surg__judge_element(v) : 0;
+  int d = v ? surg__judge_element(v) : 0;
+  if (v && !d) d = sequence_element(v);
   return j->t->as[d] && !is_apart(j) ? j->t->as[d] : d;
 }
 
