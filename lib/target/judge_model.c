@@ -282,11 +282,36 @@ static void judge_function_order(walk *w, const surg_function *f) {
   tell(w, (surg__objection){.verdict = SURG__UNKNOWN, .cause = SURG__C_ORDER, .value = v});
 }
 
+/* The node of the graph that is, or contains, the user; NULL: it is not in the graph. */
+static const surg_node *node_within(const surg_graph *g, const surg_node *n) {
+  while (n && surg_node_graph(n) != g) n = surg_graph_parent_node(surg_node_graph(n));
+  return n;
+}
+
+/* Whether, in the file, only Constant nodes follow nodes that read them, and the engine makes
+ * initializers of these before it looks at the order. */
+static bool follows_constants_only(const surg__target *t, const surg_graph *g) {
+  if (!t->lax_attributes || surg_graph_function(g)) return false;
+  if (surg__judge_rejects_inside(t, "E126", g)) return false; /* they stay nodes for the checker */
+  for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+    if (surg__judge_is_constant(n)) continue;
+    for (size_t i = 0; i < surg_node_output_count(n); i++) {
+      const surg_value *v = surg_node_output(n, i);
+      for (const surg_use *u = v ? surg_value_first_use(v) : NULL; u; u = surg_use_next(u)) {
+        const surg_node *reader = node_within(g, surg_use_node(u));
+        if (reader && reader->src.field_off < n->src.field_off) return false;
+      }
+    }
+  }
+  return true;
+}
+
 static void judge_order(walk *w, const surg_graph *g) {
   const bool called = w->t->unsorted_functions && g->kind == SURG_GRAPH_FUNCTION;
   if (called && g->sorted_on_load) judge_function_order(w, surg_graph_function(g));
   const bool body = w->t->unsorted_main && g != surg_model_graph(w->m) && !called;
   if (!g->sorted_on_load || (w->t->unsorted == SURG__YES && !body)) return;
+  if (follows_constants_only(w->t, g)) return;
   surg__buf_puts(&w->text, "a node precedes the producer of its input");
   tell(w, (surg__objection){
               .verdict = w->t->unsorted == SURG__NO || body ? SURG__ILLEGAL : SURG__UNKNOWN,
