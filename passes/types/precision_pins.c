@@ -437,19 +437,27 @@ static prec_why node_why(const prec *c, const surg_node *n) {
   return c->saturate ? PREC_FREE : attrs_fault(c, n);
 }
 
+/* Whether the order of the elements of an operand decides the result: half makes ties of them. */
+static bool ranks(const surg_node *n) {
+  const int op = surg_node_op(n);
+  return op == SURG_OP_ArgMax || op == SURG_OP_ArgMin || op == SURG_OP_TopK;
+}
+
 /* Pins what computes numbers that become integers, back to the next products of matrices, which
- * stay, too: their sums may be integers that the type does not have. */
-static void pin_backwards(prec *c, surg_node **stack, size_t depth) {
+ * stay, too: their sums may be integers that the type does not have. Products of which an order is
+ * computed move: `products` false. */
+static void pin_backwards(prec *c, surg_node **stack, size_t depth, bool products) {
   while (depth > 0) {
     const surg_node *n = stack[--depth];
     for (size_t i = 0; i < surg_node_input_count(n); i++) {
       const prec_value *x = prec_find(c, surg_node_input(n, i));
       surg_node *by = x && x->made != PREC_NONE ? surg_value_producer(x->v, NULL) : NULL;
       if (!by || !surg_node_schema(by) || surg_node_subgraph(by, 0)) continue;
+      const bool product = surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN;
       const prec_slot *s = &c->slots[prec_root(c, x->made)];
-      if (s->why != PREC_FREE || s->holds) continue;
+      if (s->why != PREC_FREE || s->holds || (product && !products)) continue;
       prec_pin(c, x->made, PREC_INTEGER); /* at most once a slot: the stack has room */
-      if (surg_schema_narrow(surg_node_schema(by)) != SURG_NARROW_GAIN) stack[depth++] = by;
+      if (!product) stack[depth++] = by;
     }
   }
 }
@@ -463,7 +471,15 @@ static bool pin_integer_sources(prec *c) {
         !integer_output(s->n))
       continue;
     stack[0] = s->n;
-    pin_backwards(c, stack, 1);
+    pin_backwards(c, stack, 1, true);
+  }
+  for (uint32_t i = 0; i < c->n_slots; i++) {
+    const prec_slot *s = &c->slots[i];
+    if (!s->n || !surg_node_schema(s->n) || !ranks(s->n) || c->slots[prec_root(c, i)].holds)
+      continue;
+    prec_pin(c, i, PREC_INTEGER);
+    stack[0] = s->n;
+    pin_backwards(c, stack, 1, false);
   }
   return true;
 }
