@@ -188,5 +188,8 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
 /* Whether the value is a constant for the engine: YES, NO, or UNSAID if more than FOLD_NODES nodes
  * compute it. */
 surg__tri surg__judge_constant(const surg__judge *j, const surg_value *v);
+/* Whether the engine computes the value as it imports the model: from constants and from sizes, of
+ * which it may know open ones wrongly. */
+bool surg__judge_of_sizes(const surg__judge *j, const surg_value *v);
 
 #endif

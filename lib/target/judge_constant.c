@@ -21,6 +21,7 @@ typedef struct folding {
   const surg_node *seen[FOLD_SLOTS];
   const surg_value *pending[FOLD_PENDING];
   size_t n_seen, n_pending;
+  bool shapes; /* all sizes count as constant, open ones, too */
 } folding;
 
 /* Adds a node; false: it was already added. */
@@ -50,7 +51,8 @@ static bool computes(const surg_node *n) {
 static surg__tri look_at(folding *f, const surg_node *n) {
   if (!computes(n)) return SURG__NO;
   const int op = surg_node_op(n);
-  if ((op == SURG_OP_Shape || op == SURG_OP_Size) && of_fixed_shape(surg_node_input(n, 0)))
+  if ((op == SURG_OP_Shape || op == SURG_OP_Size) &&
+      (f->shapes || of_fixed_shape(surg_node_input(n, 0))))
     return SURG__YES;
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     const surg_value *v = surg_node_input(n, i);
@@ -81,4 +83,9 @@ surg__tri surg__judge_constant(const surg__judge *j, const surg_value *v) {
   if (!j->t->folds && !(j->f && j->f->folds)) return SURG__NO;
   folding f = {.pending = {v}, .n_pending = 1};
   return folds(j, &f);
+}
+
+bool surg__judge_of_sizes(const surg__judge *j, const surg_value *v) {
+  folding f = {.pending = {v}, .n_pending = 1, .shapes = true};
+  return j->t->folds && folds(j, &f) == SURG__YES;
 }

@@ -67,6 +67,22 @@ static void note_misread(surg__judge *j) {
   surg__buf_free(&text);
 }
 
+static bool misreads_shapes(const surg__target *t) {
+  const surg__op_facts *shape = surg__target_op(t, "", "Shape");
+  for (size_t i = 0; shape && i < shape->n; i++)
+    if (shape->facts[i].misread) return true;
+  return false;
+}
+
+/* Notes a constant that the node lacks, and that an engine which misreads open sizes has: it
+ * computes it from such sizes. It may import the model then. */
+static void note_sizes(surg__judge *j) {
+  if (!j->o || j->o->misread || j->o->cause != SURG__C_CONSTANT || !j->o->value) return;
+  if (!misreads_shapes(j->t) || surg__judge_constant(j, j->o->value) != SURG__NO) return;
+  if (!surg__judge_of_sizes(j, j->o->value)) return;
+  j->o->misread = j->o->fed = true;
+}
+
 static void judge_listed(surg__judge *j, const surg__op_facts *op) {
   int since = surg__node_early(j->n) ? 1 : j->s ? surg_schema_since(j->s) : 0;
   if (since == 1 && !surg__target_takes_version(op, 1)) since = surg_schema_since(j->s);
@@ -107,6 +123,7 @@ static void judge_listed(surg__judge *j, const surg__op_facts *op) {
   if (any && j->o) *j->o = first;
   if (!any) no_version(j, op);
   if (j->worst == SURG__ILLEGAL && is_misread(j, op, since)) note_misread(j);
+  if (j->worst == SURG__ILLEGAL) note_sizes(j);
 }
 
 /* Whether the engine has this version of the operator and can expand it to its function body in the
