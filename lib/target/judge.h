@@ -137,6 +137,8 @@ bool surg__judge_stray_reference(const struct surg__defect *d);
 /* Whether it is one beside a value in a subgraph. An engine that has ONNX's checker examine
  * subgraphs rejects it. */
 bool surg__judge_is_checked_reference(const surg_model *m, const struct surg__defect *d);
+/* Whether the target accepts some defects of a code: "E117/untyped" (verdict.c). */
+bool surg__judge_accepts_some(const surg__target *t, const char *what);
 /* Whether the defect is of a Constant node that the engine makes an initializer of all the same
  * (judge_values.c). */
 bool surg__judge_made_value(const surg__target *t, const struct surg__defect *d);

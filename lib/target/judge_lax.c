@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ONNX forbids and an engine reads in a way of its own (key `lax_attributes`): references to
- * attributes of a function outside functions, and to attributes that their function does not have,
- * Constant nodes of several values, attributes that are given twice, and overloads of operators
- * that are no functions, which are ignored. The model is judged on copies that have what the engine
- * reads in their place.
+/* What ONNX forbids and an engine reads in a way of its own: attributes without a type and those
+ * that are given twice, where the target accepts them (E117/untyped, E118); and, with the key
+ * `lax_attributes`, references to attributes of a function outside functions, and to attributes
+ * that their function does not have, Constant nodes of other attributes than ONNX defines, and
+ * overloads of operators that are no functions, which are ignored. The model is judged on copies
+ * that have what the engine reads in their place.
  *
  * A reference beside a value: the value is read. A reference without a value: shape inference
  * finds no value and uses the default, the kernel reads 0 or an empty string; of a list, both read
@@ -49,9 +50,17 @@ static bool is_repeated(const surg__defect *d) {
          !surg__judge_is_constant(d->node);
 }
 
+/* Whether the defect is an attribute without a type that the engine reads by its value. */
+static bool is_untyped(const surg__target *t, const surg__defect *d) {
+  return d->kind == SURG__DEFECT_UNTYPED && d->attr && !is_valueless(d->attr) &&
+         surg__judge_accepts_some(t, "E117/untyped");
+}
+
 static bool is_lax(const surg__target *t, const surg_model *m, const surg__defect *d) {
   if (d->cured || !d->node || d->node->erased) return false;
   if (is_repeated(d)) return surg__target_finding(t, "E118") == SURG__LEGAL;
+  if (is_untyped(t, d)) return true;
+  if (!t->lax_attributes) return false;
   if (surg__judge_unset_reference(d)) return !has_repeated_names(d->node);
   if (!surg__judge_stray_reference(d)) return surg__judge_made_value(t, d);
   return !has_repeated_names(d->node) && !surg__judge_is_checked_reference(m, d) &&
@@ -98,9 +107,22 @@ static void keep_last(surg_node *n) {
   surg__touch_node(n);
 }
 
+/* Replaces the attribute by an equal one, with the type of its value. */
+static bool type_attribute(surg_node *n, const surg_attr *a) {
+  surg_attr *typed = surg__arena_zalloc(&n->graph->model->arena, sizeof *typed);
+  if (!typed) return false;
+  *typed = *a;
+  typed->dirty = n->attrs_dirty = true;
+  for (uint32_t i = 0; i < n->n_attr; i++)
+    if (n->attrs[i] == a) n->attrs[i] = typed;
+  surg__touch_node(n);
+  return true;
+}
+
 /* Replaces what the defect of a copy is about by what the engine reads; false: not possible. */
 static bool apply(surg__defect *d, bool empty) {
   surg_node *n = d->node;
+  if (d->kind == SURG__DEFECT_UNTYPED) return type_attribute(n, d->attr);
   if (is_repeated(d)) {
     keep_last(n);
     return true;
@@ -179,7 +201,7 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
       emptied = true;
     possible = apply(&copy->defects.items[i], empty);
   }
-  drop_overloads(t, copy);
+  if (t->lax_attributes) drop_overloads(t, copy);
   surg_model_open_findings(copy); /* tests which are cured, and finds those that they hid */
   surg_status s = copy->status;
   if (emptied) lists.empty_lists = SURG__YES;
@@ -213,14 +235,15 @@ static void doubt(const surg__target *t, const surg_node *n, const heard *h, sur
                               .source = t->source});
 }
 
-/* Reports that no reading of the model is supported. */
+/* Reports that no reading of the model is supported, or that this is unknown: judging the model
+ * itself may find nothing, as a node with a defect has no schema. */
 static void refuse(const surg__target *t, surg_model *m, size_t defect, const heard *h,
-                   surg__objection_fn fn, void *user) {
+                   surg__verdict verdict, surg__objection_fn fn, void *user) {
   char text[500];
   surg_finding f = {.size = sizeof f};
   if (!surg_model_finding(m, defect, &f)) return;
   snprintf(text, sizeof text, "%s; as the engine reads it: %s", f.text, h->text);
-  fn(user, &(surg__objection){.verdict = SURG__ILLEGAL,
+  fn(user, &(surg__objection){.verdict = verdict,
                               .cause = SURG__C_INVALID,
                               .code = f.code,
                               .where = f.where ? f.where : "model",
@@ -228,9 +251,22 @@ static void refuse(const surg__target *t, surg_model *m, size_t defect, const he
                               .source = t->source});
 }
 
+/* Passes objections on. */
+typedef struct relay {
+  surg__objection_fn fn;
+  void *user;
+  bool objected;
+} relay;
+
+static void pass_on(void *user, const surg__objection *o) {
+  relay *r = user;
+  r->objected = r->objected || o->verdict != SURG__LEGAL;
+  r->fn(r->user, o);
+}
+
 surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_model_fn judge,
                             surg__objection_fn fn, void *user) {
-  const size_t d = t->lax_attributes ? first_lax(t, m, false) : m->defects.count;
+  const size_t d = first_lax(t, m, false);
   const surg_node *overloaded = t->lax_attributes ? next_overloaded(t, m, NULL) : NULL;
   if (d == m->defects.count && !overloaded) return judge(t, m, fn, user);
   heard absent, empty;
@@ -240,9 +276,13 @@ surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_mo
   if (first_lax(t, m, true) < m->defects.count &&
       (s = judge_copy(t, m, true, judge, &empty)) != SURG_OK) return s;
   if (absent.worst == SURG__LEGAL && empty.worst == SURG__LEGAL) return SURG_OK;
+  relay r = {.fn = fn, .user = user};
   if (d == m->defects.count)
-    doubt(t, overloaded, &absent, fn, user);
+    doubt(t, overloaded, &absent, pass_on, &r);
   else if (absent.worst == SURG__ILLEGAL && empty.worst != SURG__LEGAL)
-    refuse(t, m, d, &absent, fn, user);
-  return judge(t, m, fn, user);
+    refuse(t, m, d, &absent, SURG__ILLEGAL, pass_on, &r);
+  s = judge(t, m, pass_on, &r);
+  if (s == SURG_OK && !r.objected)
+    refuse(t, m, d, absent.worst == SURG__LEGAL ? &empty : &absent, SURG__UNKNOWN, fn, user);
+  return s;
 }

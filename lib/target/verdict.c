@@ -233,6 +233,10 @@ static bool is_weight_declared(const passing *p, const char *code, about of) {
   return v->initializer && !v->input && (!strcmp(code, "E208") || !strcmp(code, "W211"));
 }
 
+bool surg__judge_accepts_some(const surg__target *t, const char *what) {
+  return surg__listed(&t->accepts_some, what);
+}
+
 static bool has_name(const surg_node *n) {
   return n && surg_node_name(n) && surg_node_name(n)[0];
 }
