@@ -309,6 +309,27 @@ static bool directions(surg__checker *c, const surg_node *n, const char *name) {
   return true;
 }
 
+/* Checks that states of a Scan keep their shape: unlike those of a Loop, they have one. */
+static bool same_shapes(surg__checker *c, const surg_node *n, const surg_graph *b, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const surg_type *x = surg__check_ranked(n, i);
+    const surg_type *y = surg_value_type(b->out[i]->use.value);
+    if (!x || !y || y->kind != SURG_TYPE_TENSOR || !surg_type_has_rank(y)) continue;
+    if (x->rank != y->rank) {
+      surg__check_wrong(c, n, "state %zu has rank %u, the body makes it %u", i, x->rank, y->rank);
+      return false;
+    }
+    for (uint32_t k = 0; k < x->rank; k++) {
+      const int64_t before = surg__check_dim(x, k), after = surg__check_dim(y, k);
+      if (before < 0 || after < 0 || before == after) continue;
+      surg__check_wrong(c, n, "axis %u of state %zu has size %" PRId64 ", the body makes it %" PRId64,
+                        k, i, before, after);
+      return false;
+    }
+  }
+  return true;
+}
+
 static void scan(surg__checker *c, const surg_node *n) {
   const surg_graph *b = body_of(n);
   const int64_t scanned = surg_node_int(n, "num_scan_inputs", 0);
@@ -323,8 +344,9 @@ static void scan(surg__checker *c, const surg_node *n) {
   if (entries(c, n, "scan_input_axes", scanned) && entries(c, n, "scan_output_axes", outputs) &&
       entries(c, n, "scan_input_directions", scanned) &&
       entries(c, n, "scan_output_directions", outputs) &&
-      directions(c, n, "scan_input_directions") && directions(c, n, "scan_output_directions"))
-    (void)states(c, n, b, 0, 0, (size_t)count);
+      directions(c, n, "scan_input_directions") && directions(c, n, "scan_output_directions") &&
+      states(c, n, b, 0, 0, (size_t)count))
+    (void)same_shapes(c, n, b, (size_t)count);
 }
 
 /* --- indices, splits --- */
