@@ -322,8 +322,9 @@ static bool same_shapes(surg__checker *c, const surg_node *n, const surg_graph *
     for (uint32_t k = 0; k < x->rank; k++) {
       const int64_t before = surg__check_dim(x, k), after = surg__check_dim(y, k);
       if (before < 0 || after < 0 || before == after) continue;
-      surg__check_wrong(c, n, "axis %u of state %zu has size %" PRId64 ", the body makes it %" PRId64,
-                        k, i, before, after);
+      surg__check_wrong(c, n,
+                        "axis %u of state %zu has size %" PRId64 ", the body makes it %" PRId64, k,
+                        i, before, after);
       return false;
     }
   }
