@@ -16,9 +16,12 @@ void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *att
                            const char *value);
 bool surg__check_computed(const surg_node *n); /* types.c */
 
-/* The type of input i if it is a tensor of known rank, else NULL. */
+/* The type of input i if it is a tensor of known rank, else NULL. A state of a Loop may have any
+ * rank after a round; runtimes check the body with the rank that it declares. */
 static inline const surg_type *surg__check_ranked(const surg_node *n, size_t i) {
-  const surg_type *t = surg_value_type(surg_node_input(n, i));
+  const surg_value *v = surg_node_input(n, i);
+  const surg_type *t = surg_value_type(v);
+  if (v && surg_value_is_input(v) && !surg_type_has_rank(t)) t = surg_value_declared_type(v);
   return t && t->kind == SURG_TYPE_TENSOR && t->has_rank ? t : NULL;
 }
 
