@@ -101,6 +101,31 @@ static void bad_pair(surg__checker *c, const surg_node *n, size_t i, size_t firs
                     n->schema->since);
 }
 
+/* The element type of a tensor, or of the tensors of a sequence; SURG_UNDEFINED: unknown. */
+static int element_type(const surg_type *t) {
+  if (t && t->kind == SURG_TYPE_SEQUENCE) t = t->elem;
+  const bool known = t && t->kind == SURG_TYPE_TENSOR && surg__dtype_name(t->dtype);
+  return known ? t->dtype : SURG_UNDEFINED;
+}
+
+/* Checks that SequenceInsert gets a tensor of the type that the sequence has; the schema has a type
+ * parameter for each. False: reported a finding. */
+static bool check_inserted(surg__checker *c, const surg_node *n) {
+  const int held = element_type(surg_value_type(surg_node_input(n, 0)));
+  const int added = element_type(surg_value_type(surg_node_input(n, 1)));
+  if (!held || !added || held == added) return true;
+  if (!surg__check_has_text(c)) {
+    surg__check_found(c, "E202", NULL, "more");
+    return false;
+  }
+  surg__check_found(c, "E202", surg__locate_node(n),
+                    "input 0 %s is seq(tensor(%s)) and input 1 %s is tensor(%s); %s-%d expects one "
+                    "element type for both",
+                    input_name(c, n, 0), surg__dtype_name(held), input_name(c, n, 1),
+                    surg__dtype_name(added), n->schema->name, n->schema->since);
+  return false;
+}
+
 /* Checks the input types; false: reported a finding. */
 static bool check_inputs(surg__checker *c, const surg_node *n) {
   const surg_schema *s = n->schema;
@@ -135,7 +160,7 @@ static bool check_inputs(surg__checker *c, const surg_node *n) {
       clean = false;
     }
   }
-  return clean;
+  return n->schema->op == SURG_OP_SequenceInsert ? check_inserted(c, n) && clean : clean;
 }
 
 static void put_input(surg__buf *b, const surg_value *v) {
