@@ -280,22 +280,36 @@ static bool states(surg__checker *c, const surg_node *n, const surg_graph *b, si
   return true;
 }
 
-/* Runtimes infer the body with the rank of the condition that the node gets, and reject a body that
- * declares another. */
-static bool condition(surg__checker *c, const surg_node *n, const surg_graph *b) {
-  const surg_type *given = surg__check_ranked(n, 1);
-  const surg_value *in = surg_graph_input(b, 1);
+/* Compares the shape that input i of the body declares with that of the value it gets, without axis
+ * `cut` (-1: whole). Runtimes infer the body with the latter, and reject one that declares
+ * another. */
+static bool gets(surg__checker *c, const surg_node *n, const surg_graph *b, size_t i,
+                 const surg_type *given, int64_t cut) {
+  const surg_value *in = surg_graph_input(b, i);
   const surg_type *declared = in ? surg_value_declared_type(in) : NULL;
-  if (!given || !declared || !surg_type_has_rank(declared)) return true;
-  if (surg_type_rank(given) == surg_type_rank(declared)) return true;
-  surg__check_wrong(c, n, "input 1 (cond) has rank %zu; input 1 of the body declares rank %zu",
-                    surg_type_rank(given), surg_type_rank(declared));
-  return false;
+  if (!given || !declared || declared->kind != SURG_TYPE_TENSOR || !declared->has_rank) return true;
+  const uint32_t rank = given->rank - (cut >= 0);
+  if (declared->rank != rank) {
+    surg__check_wrong(c, n, "input %zu of the body gets rank %u and declares rank %u", i, rank,
+                      declared->rank);
+    return false;
+  }
+  for (uint32_t k = 0; k < rank; k++) {
+    const int64_t size = surg__check_dim(given, k + (cut >= 0 && k >= cut));
+    const int64_t other = surg__check_dim(declared, k);
+    if (size < 0 || other < 0 || size == other) continue;
+    surg__check_wrong(c, n,
+                      "axis %u of input %zu of the body gets size %" PRId64
+                      " and declares size %" PRId64,
+                      k, i, size, other);
+    return false;
+  }
+  return true;
 }
 
 static void loop(surg__checker *c, const surg_node *n) {
   const surg_graph *b = body_of(n);
-  if (b && has(n, 1) && !condition(c, n, b)) return;
+  if (b && has(n, 1) && !gets(c, n, b, 1, surg__check_ranked(n, 1), -1)) return;
   if (b && n->n_in > 2) (void)states(c, n, b, 2, 1, n->n_in - 2u);
 }
 
@@ -331,6 +345,22 @@ static bool same_shapes(surg__checker *c, const surg_node *n, const surg_graph *
   return true;
 }
 
+/* Checks that the inputs of a Scan have the shapes that its body declares. */
+static bool scanned_shapes(surg__checker *c, const surg_node *n, const surg_graph *b,
+                           size_t states) {
+  size_t axes = 0;
+  const int64_t *axis = surg_node_ints(n, "scan_input_axes", &axes);
+  for (size_t i = 0; i < n->n_in; i++) {
+    const surg_type *given = surg__check_ranked(n, i);
+    int64_t cut = i < states ? -1 : axis && i - states < axes ? axis[i - states] : 0;
+    if (i >= states && (!given || !given->rank)) continue;
+    if (i >= states && cut < 0) cut += given->rank;
+    if (i >= states && (cut < 0 || cut >= given->rank)) continue;
+    if (!gets(c, n, b, i, given, cut)) return false;
+  }
+  return true;
+}
+
 static void scan(surg__checker *c, const surg_node *n) {
   const surg_graph *b = body_of(n);
   const int64_t scanned = surg_node_int(n, "num_scan_inputs", 0);
@@ -346,8 +376,8 @@ static void scan(surg__checker *c, const surg_node *n) {
       entries(c, n, "scan_input_directions", scanned) &&
       entries(c, n, "scan_output_directions", outputs) &&
       directions(c, n, "scan_input_directions") && directions(c, n, "scan_output_directions") &&
-      states(c, n, b, 0, 0, (size_t)count))
-    (void)same_shapes(c, n, b, (size_t)count);
+      states(c, n, b, 0, 0, (size_t)count) && same_shapes(c, n, b, (size_t)count))
+    (void)scanned_shapes(c, n, b, (size_t)count);
 }
 
 /* --- indices, splits --- */
