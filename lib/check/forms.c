@@ -280,36 +280,46 @@ static bool states(surg__checker *c, const surg_node *n, const surg_graph *b, si
   return true;
 }
 
-/* Compares the shape that input i of the body declares with that of the value it gets, without axis
- * `cut` (-1: whole). Runtimes infer the body with the latter, and reject one that declares
- * another. */
-static bool gets(surg__checker *c, const surg_node *n, const surg_graph *b, size_t i,
-                 const surg_type *given, int64_t cut) {
-  const surg_value *in = surg_graph_input(b, i);
-  const surg_type *declared = in ? surg_value_declared_type(in) : NULL;
-  if (!given || !declared || declared->kind != SURG_TYPE_TENSOR || !declared->has_rank) return true;
+/* Compares the shape of a value, without axis `cut` (-1: whole), with another one: false, and *axis
+ * where they differ (that rank: the ranks do). Unknown sizes are equal to any. */
+static bool fits(const surg_type *given, int64_t cut, const surg_type *other, uint32_t *axis) {
   const uint32_t rank = given->rank - (cut >= 0);
-  if (declared->rank != rank) {
-    surg__check_wrong(c, n, "input %zu of the body gets rank %u and declares rank %u", i, rank,
-                      declared->rank);
-    return false;
-  }
+  *axis = rank;
+  if (other->rank != rank) return false;
   for (uint32_t k = 0; k < rank; k++) {
-    const int64_t size = surg__check_dim(given, k + (cut >= 0 && k >= cut));
-    const int64_t other = surg__check_dim(declared, k);
-    if (size < 0 || other < 0 || size == other) continue;
-    surg__check_wrong(c, n,
-                      "axis %u of input %zu of the body gets size %" PRId64
-                      " and declares size %" PRId64,
-                      k, i, size, other);
-    return false;
+    const int64_t x = surg__check_dim(given, k + (cut >= 0 && k >= cut));
+    const int64_t y = surg__check_dim(other, k);
+    *axis = k;
+    if (x >= 0 && y >= 0 && x != y) return false;
   }
   return true;
 }
 
+/* Checks that input i of the body declares the shape of the value it gets, without axis `cut`.
+ * Runtimes infer the body with the latter, and reject one that declares another. */
+static bool body_gets(surg__checker *c, const surg_node *n, const surg_graph *b, size_t i,
+                      const surg_type *given, int64_t cut) {
+  const surg_value *in = surg_graph_input(b, i);
+  const surg_type *declared = in ? surg_value_declared_type(in) : NULL;
+  uint32_t k;
+  if (!given || !declared || declared->kind != SURG_TYPE_TENSOR || !declared->has_rank) return true;
+  if (fits(given, cut, declared, &k)) return true;
+  const uint32_t rank = given->rank - (cut >= 0);
+  if (k == rank)
+    surg__check_wrong(c, n, "input %zu of the body gets rank %u and declares rank %u", i, rank,
+                      declared->rank);
+  else
+    surg__check_wrong(c, n,
+                      "axis %u of input %zu of the body gets size %" PRId64
+                      " and declares size %" PRId64,
+                      k, i, surg__check_dim(given, k + (cut >= 0 && k >= cut)),
+                      surg__check_dim(declared, k));
+  return false;
+}
+
 static void loop(surg__checker *c, const surg_node *n) {
   const surg_graph *b = body_of(n);
-  if (b && has(n, 1) && !gets(c, n, b, 1, surg__check_ranked(n, 1), -1)) return;
+  if (b && has(n, 1) && !body_gets(c, n, b, 1, surg__check_ranked(n, 1), -1)) return;
   if (b && n->n_in > 2) (void)states(c, n, b, 2, 1, n->n_in - 2u);
 }
 
@@ -328,19 +338,15 @@ static bool same_shapes(surg__checker *c, const surg_node *n, const surg_graph *
   for (size_t i = 0; i < count; i++) {
     const surg_type *x = surg__check_ranked(n, i);
     const surg_type *y = surg_value_type(b->out[i]->use.value);
-    if (!x || !y || y->kind != SURG_TYPE_TENSOR || !surg_type_has_rank(y)) continue;
-    if (x->rank != y->rank) {
+    uint32_t k;
+    if (!x || !y || y->kind != SURG_TYPE_TENSOR || !y->has_rank || fits(x, -1, y, &k)) continue;
+    if (k == x->rank)
       surg__check_wrong(c, n, "state %zu has rank %u, the body makes it %u", i, x->rank, y->rank);
-      return false;
-    }
-    for (uint32_t k = 0; k < x->rank; k++) {
-      const int64_t before = surg__check_dim(x, k), after = surg__check_dim(y, k);
-      if (before < 0 || after < 0 || before == after) continue;
+    else
       surg__check_wrong(c, n,
                         "axis %u of state %zu has size %" PRId64 ", the body makes it %" PRId64, k,
-                        i, before, after);
-      return false;
-    }
+                        i, surg__check_dim(x, k), surg__check_dim(y, k));
+    return false;
   }
   return true;
 }
@@ -356,7 +362,7 @@ static bool scanned_shapes(surg__checker *c, const surg_node *n, const surg_grap
     if (i >= states && (!given || !given->rank)) continue;
     if (i >= states && cut < 0) cut += given->rank;
     if (i >= states && (cut < 0 || cut >= given->rank)) continue;
-    if (!gets(c, n, b, i, given, cut)) return false;
+    if (!body_gets(c, n, b, i, given, cut)) return false;
   }
   return true;
 }
