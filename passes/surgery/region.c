@@ -8,9 +8,7 @@
  *
  * Needs sorted, types. Keeps sorted. Lossy: the model computes something else. */
 #include <onnxsurg/onnxsurg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../cleanup/prune.h"
@@ -19,6 +17,7 @@
 #include "../util/domains.h"
 #include "../util/fragment.h"
 #include "../util/select.h"
+#include "../util/table.h"
 
 #define TEXT 900
 
@@ -28,8 +27,8 @@ typedef struct region {
   surg_value **from, **to;
   surg_value **by; /* by[i] replaces to[i] */
   const surg_type **was; /* inferred type of to[i] */
-  surg_value **unused; /* before the edit, by address */
-  size_t n_from, n_to, n_unused;
+  table unused; /* before the edit */
+  size_t n_from, n_to;
 } region;
 
 static bool listed(surg_value *const *list, size_t n, const surg_value *v) {
@@ -153,33 +152,21 @@ static bool replace(region *r) {
   return true;
 }
 
-static int by_address(const void *a, const void *b) {
-  const uintptr_t x = (uintptr_t) * (surg_value *const *)a;
-  const uintptr_t y = (uintptr_t) * (surg_value *const *)b;
-  return x < y ? -1 : x > y;
-}
-
 /* Lists what nothing reads before the edit: it stays, as it is none of the region. */
 static bool note_unused(region *r) {
   surg_model *m = surg_pass_model(r->p);
-  for (int pass = 0; pass < 2; pass++) {
-    size_t n = 0;
-    for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g)) != NULL;)
-      for (surg_value *v = NULL; (v = surg_graph_next_value(g, v)) != NULL;) {
-        if (surg_value_use_count(v, 1) > 0) continue;
-        if (pass) r->unused[n] = v;
-        n++;
-      }
-    r->n_unused = n;
-    if (!pass && !(r->unused = surg_pass_alloc(r->p, (n + 1) * sizeof *r->unused))) return false;
-  }
-  if (r->n_unused) qsort(r->unused, r->n_unused, sizeof *r->unused, by_address);
+  size_t values = 0;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g)) != NULL;)
+    for (surg_value *v = NULL; (v = surg_graph_next_value(g, v)) != NULL;) values++;
+  if (!table_make(&r->unused, r->p, values + 1)) return false;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g)) != NULL;)
+    for (surg_value *v = NULL; (v = surg_graph_next_value(g, v)) != NULL;)
+      if (surg_value_use_count(v, 1) == 0 && !table_put(&r->unused, v)) return false;
   return true;
 }
 
 static bool unused_before(const prune *pr, const surg_value *v) {
-  const region *r = pr->user;
-  return r->n_unused && bsearch(&v, r->unused, r->n_unused, sizeof *r->unused, by_address);
+  return table_has(&((const region *)pr->user)->unused, v);
 }
 
 /* Removes the old producers, and upstream of them what is unused now. */
