@@ -16,8 +16,7 @@
 #define MEND_TEXT 64
 #define GAINS 5u              /* most consents that are weighed */
 #define GAIN_NODES 1000000u   /* most nodes of models that the first search tried, for weighing */
-#define WEIGHED_NODES 150000u /* of models tried while weighing, after which no consent is added \
-                               */
+#define WEIGHED_NODES 150000u /* nodes of models tried while weighing, after which it ends */
 
 struct surg_repair {
   surg_context *ctx;
