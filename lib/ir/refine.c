@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Combining a declared type with an inferred one, and removing value_info entries. */
+#include "ir/refine.h"
+
 #include "ir/edit.h"
 
 #define MAX_NESTING 64 /* of types; the parts nested deeper stay as declared */
@@ -122,4 +124,31 @@ surg_status surg_value_drop_info(surg_value *v) {
   v->in_value_info = false;
   surg__touch_graph(v->graph);
   return SURG_OK;
+}
+
+bool surg__describes_outer(const surg_model *m) {
+  for (const surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
+    if (g->strays && g->kind == SURG_GRAPH_SUBGRAPH) return true;
+  return false;
+}
+
+/* Whether a value_info entry of a subgraph describes an outer value as what it cannot be. */
+static bool is_outdated(surg_graph *g, const surg__stray *s) {
+  const surg_value *v = s->dropped || !s->type ? NULL : surg_graph_lookup_value(g, s->name);
+  bool contradicts = false;
+  if (!v || v->graph == g) return false;
+  surg_type_refine(g->model, s->type, surg_value_type(v), &contradicts);
+  return contradicts;
+}
+
+void surg__drop_outdated(surg_model *m) {
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
+    if (g->kind != SURG_GRAPH_SUBGRAPH) continue;
+    bool dropped = false;
+    for (surg__stray *s = g->strays; s; s = s->next) {
+      if (!is_outdated(g, s)) continue;
+      s->dropped = dropped = true;
+    }
+    if (dropped) surg__touch_graph(g);
+  }
 }

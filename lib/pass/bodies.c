@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declares the shapes of outputs of bodies, which some runtimes require. */
+/* Declarations in bodies after a pipeline: the shapes of outputs, which some runtimes require, are
+ * added; descriptions of outer values that are no longer true are dropped. */
 #include <onnxsurg/precision.h> /* only for surg_model_infer_calls */
 
+#include "ir/refine.h"
 #include "pass/internal.h"
 
 #define SHAPED_BODIES 16 /* the first opset whose Loop needs no output shapes in ONNX Runtime */
@@ -53,4 +55,11 @@ surg_status surg__declare_bodies(surg_model *m) {
     }
   }
   return s;
+}
+
+surg_status surg__renew_outer(surg_model *m) {
+  if (!surg__describes_outer(m)) return SURG_OK;
+  const surg_status s = infer(m);
+  if (!s) surg__drop_outdated(m);
+  return s ? s : surg_model_status(m);
 }

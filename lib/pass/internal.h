@@ -232,6 +232,10 @@ surg_status surg__sort_all(surg__runner *r);
  * finds depends on the opset and on declarations that a rewrite may have removed. O(graphs) if all
  * declare a shape; else types are inferred. */
 surg_status surg__declare_bodies(surg_model *m);
+/* Drops value_info entries of subgraphs that describe an outer value as another type than it has
+ * now: runtimes merge both and reject the model. Types are inferred if a subgraph has entries for
+ * values that are not its own. */
+surg_status surg__renew_outer(surg_model *m);
 
 /* Runs one step that is a pass; *changed is set if it changed the model. */
 surg_status surg__run_pass(surg__runner *r, const surg__pipeline_step *step, bool *changed);

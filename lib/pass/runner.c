@@ -570,6 +570,7 @@ static surg_status run_all(surg__runner *r, const surg__pipeline *pipeline) {
     s = surg__saved_bytes(r->model, &r->bytes);
   if (!s) s = run_steps(r, pipeline->first, &changed);
   if (!s && changed && computes_otherwise(r, nodes)) s = surg__declare_bodies(r->model);
+  if (!s && changed) s = surg__renew_outer(r->model);
   /* A saved graph is sorted, whatever the last pass promised. */
   if (!s && changed) s = surg__sort_all(r);
   if (!s) s = surg_model_status(r->model);
