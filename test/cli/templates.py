@@ -57,6 +57,14 @@ class Templates(Case):
             self.ok('check', 'o.onnx')
             self.ok('run', 'o.onnx')
 
+    def test_invalid(self):
+        """Five of four scores: neither attach nor merge writes a model that cannot run."""
+        path = str(FOLDER / 'top-k.onnxtxt')
+        for command in (['attach', path, '--after', 'scores', 'm.onnxtxt', 'o.onnx'],
+                        ['merge', 'm.onnxtxt', path, '--connect', 'scores:x', '-o', 'o.onnx']):
+            self.bad(1, r'the joined model would be invalid: graph.node\[3\] \(TopK\)', *command)
+            self.assertFalse(pathlib.Path('o.onnx').exists())
+
     def test_folded(self):
         """Mean and standard deviation move into the weights of the convolution, which has no pads."""
         path = str(FOLDER / 'normalize.onnxtxt')

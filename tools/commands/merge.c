@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "joined.h"
 
 static const char help[] =
     "usage: onnxsurg merge [OPTION]... A B... -o OUT\n"
@@ -59,6 +60,7 @@ typedef struct merging {
   const char *out;
   bool side, several; /* several: more than two models */
   bool *seen;         /* for each of `given`: it is of a pair of models */
+  size_t errors;      /* of the models before they are joined */
   cli_fixed fixed;
   cli_words given;         /* arguments of --connect */
   const char **from, **to; /* output of A, input of B; heap copies */
@@ -250,6 +252,7 @@ static int merge_next(merging *j, surg_context *ctx, surg_model *a, const char *
   surg_model *b = NULL;
   surg_status s = cli_load(ctx, &j->common, path, &b);
   if (s == SURG_OK) s = surg_model_require_weights(b, "merge"); /* merge rewrites B */
+  if (s == SURG_OK) s = joined_count(b, &j->errors);
   if (s == SURG_OK) s = surg_model_infer(a);
   int code = s == SURG_OK ? connections(j, a, b) : cli_exit_code(s);
   if (code == EXIT_DONE && j->side) {
@@ -274,6 +277,7 @@ static int run(merging *j, surg_context *ctx, char **args, size_t n) {
     if (s == SURG_OK) s = surg_manifest_merge(parts, &a);
   } else {
     s = cli_load(ctx, &j->common, args[0], &a);
+    if (s == SURG_OK) s = joined_count(a, &j->errors);
   }
   int code = cli_exit_code(s);
   j->several = n > 2;
@@ -284,6 +288,7 @@ static int run(merging *j, surg_context *ctx, char **args, size_t n) {
     if (!j->seen[i])
       code = cli_usage("--connect %s: no two of the models have these", j->given.items[i]);
   if (code == EXIT_DONE) code = cli_fixed_apply(ctx, &a, &j->fixed);
+  if (code == EXIT_DONE && n > 1) code = joined_check(a, args[1], j->errors);
   if (code == EXIT_DONE) {
     s = surg_model_verify(a);
     if (s == SURG_OK) s = surg_model_save(a, j->out, &j->save);
