@@ -135,7 +135,7 @@ static surg_range reduced(const asked *q, surg_range all) {
     case SURG_OP_ReduceSum:
       return whole ? all : summed(x);
     default: /* sums of nonnegative terms */
-      if (whole || surg_node_int(q->n, "noop_with_empty_axes", 0)) return all;
+      if (whole || surg_node_int(q->n, "noop_with_empty_axes", 0) == 1) return all;
       r = between(0, INFINITY, x.nan);
       r.assumed = x.assumed;
       return r;

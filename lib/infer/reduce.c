@@ -24,8 +24,8 @@ void surg__infer_reduce(surg__infer *c) {
   surg__fact x;
   uint64_t set;
   bool absent;
-  const bool keep = surg_node_int(c->n, "keepdims", 1) != 0;
-  const bool noop = surg_node_int(c->n, "noop_with_empty_axes", 0) != 0;
+  const bool keep = surg_node_int(c->n, "keepdims", 1) == 1;
+  const bool noop = surg_node_int(c->n, "noop_with_empty_axes", 0) == 1;
   const int dtype = surg__infer_dtype(c, 0);
   if (!surg__infer_ranked(c, 0, &x)) return;
   if (surg__infer_axes(c, 1, x.rank, &set, &absent)) {
@@ -45,7 +45,7 @@ void surg__infer_arg(surg__infer *c) {
   size_t axis;
   if (!surg__infer_ranked(c, 0, &x)) return;
   if (!surg__infer_axis(c, surg_node_int(c->n, "axis", 0), x.rank, &axis)) return;
-  put_reduced(c, SURG_INT64, &x, UINT64_C(1) << axis, surg_node_int(c->n, "keepdims", 1) != 0);
+  put_reduced(c, SURG_INT64, &x, UINT64_C(1) << axis, surg_node_int(c->n, "keepdims", 1) == 1);
 }
 
 /* The shape of a matrix product under numpy rules; false: the shapes do not match. */

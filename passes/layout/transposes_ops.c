@@ -75,7 +75,7 @@ static bool reduces_all(const surg_node *n, surg_axes_effect k) {
   const size_t at = axes_input(n, k);
   const bool named =
       at == SIZE_MAX ? surg_node_attr(n, "axes") != NULL : surg_node_input(n, at) != NULL;
-  return k == SURG_AXES_REDUCE && !named && surg_node_int(n, "noop_with_empty_axes", 0) == 0;
+  return k == SURG_AXES_REDUCE && !named && surg_node_int(n, "noop_with_empty_axes", 0) != 1;
 }
 
 static bool read_axes(const surg_node *n, surg_axes_effect k, size_t rank, axes *out) {
@@ -174,16 +174,16 @@ bool tr_output_order(const surg_node *n, const tr_order *in, size_t k, tr_order 
       return tr_one_element(surg_node_input(n, 1)) || read_axis(n, what, in->n, &axis);
     case SURG_AXES_REDUCE:
       if (reduces_all(n, what)) {
-        if (surg_node_int(n, "keepdims", 1) == 0) out->n = 0;
+        if (surg_node_int(n, "keepdims", 1) != 1) out->n = 0;
         return true;
       }
       if (!read_axes(n, what, in->n, &list)) return false;
-      if (surg_node_int(n, "keepdims", 1) == 0) *out = drop(in, &list);
+      if (surg_node_int(n, "keepdims", 1) != 1) *out = drop(in, &list);
       return true;
     case SURG_AXES_ARG:
       if (!read_axis(n, what, in->n, &axis)) return false;
       list = (axes){.n = 1, .of = {axis}};
-      if (surg_node_int(n, "keepdims", 1) == 0) *out = drop(in, &list);
+      if (surg_node_int(n, "keepdims", 1) != 1) *out = drop(in, &list);
       return true;
     case SURG_AXES_SQUEEZE:
       if (!read_axes(n, what, in->n, &list)) return false;

@@ -36,7 +36,7 @@ static surg__kstatus find_axes(surg_kctx *k, axes *out) {
     if (!list) return SURG__K_NOMEM;
   }
   if (n == 0) {
-    out->none = as_input && surg_node_int(k->node, "noop_with_empty_axes", 0) != 0;
+    out->none = as_input && surg_node_int(k->node, "noop_with_empty_axes", 0) == 1;
     for (uint32_t d = 0; d < x->rank; ++d) out->reduced[d] = !out->none;
     return SURG__K_OK;
   }
@@ -366,7 +366,7 @@ surg__kstatus surg__k_reduce(surg_kctx *k) {
   reduction r;
   if (!k->wanted[0]) return SURG__K_OK;
   SURG__K_TRY(find_axes(k, &a));
-  plan(x, &a, surg_node_int(k->node, "keepdims", 1) != 0, &r);
+  plan(x, &a, surg_node_int(k->node, "keepdims", 1) == 1, &r);
   SURG__K_TRY(undefined(k, &a, r.length));
   if (a.none) return surg__k_alias(k, 0, 0, x->dims, x->rank);
   SURG__K_TRY(surg__k_out(k, 0, x->dtype, r.out_dims, r.out_rank));
@@ -418,7 +418,7 @@ surg__kstatus surg__k_arg(surg_kctx *k) {
     return surg__k_invalid(k, "axis out of range");
   }
   a.reduced[axis] = true;
-  plan(x, &a, surg_node_int(k->node, "keepdims", 1) != 0, &r);
+  plan(x, &a, surg_node_int(k->node, "keepdims", 1) == 1, &r);
   SURG__K_TRY(surg__k_out(k, 0, SURG_INT64, r.out_dims, r.out_rank));
   if (k->out[0].count == 0) return SURG__K_OK;
   if (x->dims[axis] == 0) return surg__k_invalid(k, "no elements to choose from");
