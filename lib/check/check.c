@@ -20,7 +20,8 @@ void surg__check_found(surg__checker *c, const char *code, const char *where, co
   char text[TEXT_BYTES];
   surg__finding f = {
       .severity = surg__check_severity(code), .code = code, .node = c->node, .graph = c->graph,
-      .value = c->value};
+      .value = c->value, .since = c->since};
+  c->since = (surg__since){0};
   f.pass = c->pass ? c->pass : surg__check_rule(code)->pass;
   c->pass = NULL;
   if (surg__check_has_text(c)) {

@@ -19,6 +19,13 @@ typedef struct surg__rule_info {
 size_t surg__check_rules(const surg__rule_info **all);
 const surg__rule_info *surg__check_rule(const char *code); /* never NULL */
 
+/* Which releases of ONNX report a contradiction when they infer shapes, by their newest opset: none
+ * up to `until`, all from `from` on; of those between nothing is known. 0, 0: all do. Engines that
+ * use an earlier release import the model. */
+typedef struct surg__since {
+  uint8_t until, from;
+} surg__since;
+
 typedef struct surg__finding {
   surg_severity severity;
   const char *code;
@@ -29,6 +36,7 @@ typedef struct surg__finding {
   const surg_node *node;   /* whose types or shapes contradict its operator, or NULL */
   const surg_graph *graph; /* of a type or shape that is wrong, or NULL */
   const surg_value *value; /* whose declaration is wrong, or NULL */
+  surg__since since;
 } surg__finding;
 /* Receives one finding; its strings are valid until the callback returns. */
 typedef void (*surg__check_fn)(void *user, const surg__finding *f);
@@ -52,6 +60,9 @@ surg_severity surg__check_severity(const char *code);
 /* Whether the shape inference of ONNX overlooks sizes of a node that contradict each other, so that
  * engines that use it import the model and fail when the node runs (late.c). */
 bool surg__check_late(const surg_node *n);
+/* Whether an input is possibly a shape, list of axes or the like that other nodes compute: inference
+ * follows its elements, other checkers and runtimes read them only during a run (types.c). */
+bool surg__check_computed(const surg_node *n);
 
 /* --- inside lib/check --- */
 typedef struct surg__checker {
@@ -66,6 +77,7 @@ typedef struct surg__checker {
   const surg_node *node; /* the node and graph that are checked, or NULL */
   const surg_graph *graph;
   const surg_value *value; /* whose declaration is checked, or NULL */
+  surg__since since;       /* of the next finding */
 } surg__checker;
 /* Whether the next finding is reported in full; otherwise the caller need not build its location
  * and text. */

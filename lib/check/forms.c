@@ -31,8 +31,7 @@ static const char *plural(int64_t count, const char *one, const char *many) {
   return count == 1 ? one : many;
 }
 
-/* Whether input i has rank `want`; if not, reports it. */
-static bool rank_is(surg__checker *c, const surg_node *n, size_t i, uint32_t want) {
+bool surg__rank_is(surg__checker *c, const surg_node *n, size_t i, uint32_t want) {
   const surg_type *t = surg__check_ranked(n, i);
   if (!t || t->rank == want) return true;
   surg__check_wrong(c, n, "input %zu has rank %" PRIu32 ", %s-%d expects rank %" PRIu32, i, t->rank,
@@ -40,7 +39,7 @@ static bool rank_is(surg__checker *c, const surg_node *n, size_t i, uint32_t wan
   return false;
 }
 
-static bool rank_from(surg__checker *c, const surg_node *n, size_t i, uint32_t least) {
+bool surg__rank_from(surg__checker *c, const surg_node *n, size_t i, uint32_t least) {
   const surg_type *t = surg__check_ranked(n, i);
   if (!t || t->rank >= least) return true;
   surg__check_wrong(c, n, "input %zu has rank %" PRIu32 ", %s-%d expects rank %" PRIu32 " or more",
@@ -48,19 +47,27 @@ static bool rank_from(surg__checker *c, const surg_node *n, size_t i, uint32_t l
   return false;
 }
 
-/* Whether input i is a list of `want` elements (want < 0: any number); if not, reports it. */
-static bool list_is(surg__checker *c, const surg_node *n, size_t i, int64_t want) {
+bool surg__list_is(surg__checker *c, const surg_node *n, size_t i, int64_t want) {
   const surg_type *t = surg__check_ranked(n, i);
   const int64_t found = surg__check_dim(t, 0);
-  if (!t || !rank_is(c, n, i, 1)) return !t;
+  if (!t || !surg__rank_is(c, n, i, 1)) return !t;
   if (want < 0 || found < 0 || found == want) return true;
   surg__check_wrong(c, n, "input %zu has %" PRId64 " %s, %s-%d expects %" PRId64, i, found,
                     plural(found, "element", "elements"), n->schema->name, n->schema->since, want);
   return false;
 }
 
+/* Whether input i is a scalar, if it is constant: else its rank is not compared before it is read,
+ * and a list of one element is as good. */
 static bool scalar(surg__checker *c, const surg_node *n, size_t i) {
-  return rank_is(c, n, i, 0);
+  const surg_value *v = surg_node_input(n, i);
+  const surg_type *t = surg__check_ranked(n, i);
+  uint64_t count;
+  if (v && !surg_value_constant(v)) {
+    if (!t || !surg_type_static(t, &count) || count == 1) return true;
+    c->since = (surg__since){0, UINT8_MAX};
+  }
+  return surg__rank_is(c, n, i, 0);
 }
 
 /* Whether a list attribute, if it is present, has `want` entries (want < 0: any number); if not,
@@ -151,17 +158,17 @@ static void equal_shapes(surg__checker *c, const surg_node *n, uint32_t i, uint3
 static void max_unpool(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const int64_t spatial = x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1;
-  if (!rank_from(c, n, 0, 2) || !entries(c, n, "kernel_shape", spatial)) return;
+  if (!surg__rank_from(c, n, 0, 2) || !entries(c, n, "kernel_shape", spatial)) return;
   if (!entries(c, n, "strides", spatial)) return;
   if (!entries(c, n, "pads", spatial < 0 ? -1 : 2 * spatial)) return;
-  if (list_is(c, n, 2, x ? (int64_t)x->rank : -1)) equal_shapes(c, n, 0, 1);
+  if (surg__list_is(c, n, 2, x ? (int64_t)x->rank : -1)) equal_shapes(c, n, 0, 1);
 }
 
 /* --- normalization --- */
 
 static void softmax(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
-  if (!x || !rank_from(c, n, 0, 1)) return;
+  if (!x || !surg__rank_from(c, n, 0, 1)) return;
   const int64_t axis = surg_node_int(n, "axis", n->schema->since >= 13 ? -1 : 1);
   if (axis < -(int64_t)x->rank || axis >= (int64_t)x->rank)
     surg__check_wrong(c, n, "axis %" PRId64 " is out of range for input 0 of rank %" PRIu32, axis,
@@ -172,7 +179,7 @@ static void batch_norm(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const int64_t channels = x && x->rank < 2 ? 1 : surg__check_dim(x, 1);
   for (size_t i = 1; i < 5; i++)
-    if (!list_is(c, n, i, channels)) return;
+    if (!surg__list_is(c, n, i, channels)) return;
 }
 
 static void lrn(surg__checker *c, const surg_node *n) {
@@ -186,7 +193,7 @@ static void lp_norm(surg__checker *c, const surg_node *n) {
 }
 
 static void dropout(surg__checker *c, const surg_node *n) {
-  if (scalar(c, n, 1)) (void)scalar(c, n, 2);
+  if (surg__rank_is(c, n, 1, 0)) (void)surg__rank_is(c, n, 2, 0);
 }
 
 /* --- signals --- */
@@ -214,9 +221,10 @@ static void dft(surg__checker *c, const surg_node *n) {
   const int64_t last = x->rank ? surg__check_dim(x, x->rank - 1u) : -1;
   const bool inverse = surg_node_int(n, "inverse", 0) != 0;
   if (!surg_node_int(n, "onesided", 0) || last < 0) return;
-  if (inverse ? last != 2 : last > 1)
-    surg__check_wrong(c, n, "a one-sided %s expects a last dimension of %d, found %" PRId64,
-                      inverse ? "inverse transform" : "transform", inverse ? 2 : 1, last);
+  if (inverse ? last == 2 : last <= 1) return;
+  if (!inverse) c->since = (surg__since){22, 26};
+  surg__check_wrong(c, n, "a one-sided %s expects a last dimension of %d, found %" PRId64,
+                    inverse ? "inverse transform" : "transform", inverse ? 2 : 1, last);
 }
 
 /* Checks that a constant step between frames is positive: the number of frames divides by it. */
@@ -367,6 +375,16 @@ static bool scanned_shapes(surg__checker *c, const surg_node *n, const surg_grap
   return true;
 }
 
+/* Checks that the body declares the shapes of the elements of the sequences, and of the tensors. */
+static void sequence_map(surg__checker *c, const surg_node *n) {
+  const surg_graph *b = body_of(n);
+  for (size_t i = 0; b && i < n->n_in && i < surg_graph_input_count(b); i++) {
+    const surg_type *t = surg_value_type(surg_node_input(n, i));
+    if (t && t->kind == SURG_TYPE_SEQUENCE) t = t->elem;
+    if (t && t->kind == SURG_TYPE_TENSOR && t->has_rank && !body_gets(c, n, b, i, t, -1)) return;
+  }
+}
+
 static void scan(surg__checker *c, const surg_node *n) {
   const surg_graph *b = body_of(n);
   const int64_t scanned = surg_node_int(n, "num_scan_inputs", 0);
@@ -394,7 +412,7 @@ static void one_hot(surg__checker *c, const surg_node *n) {
   if (depth && (depth->rank > 1 || (surg_type_static(depth, &count) && count != 1)))
     surg__check_wrong(c, n, "input 1 (depth) expects one element");
   else
-    (void)list_is(c, n, 2, 2);
+    (void)surg__list_is(c, n, 2, 2);
 }
 
 static void col2im(surg__checker *c, const surg_node *n) {
@@ -405,7 +423,7 @@ static void col2im(surg__checker *c, const surg_node *n) {
 }
 
 static void top_k(surg__checker *c, const surg_node *n) {
-  (void)list_is(c, n, 1, 1);
+  (void)surg__list_is(c, n, 1, 1);
 }
 
 static void split(surg__checker *c, const surg_node *n) {
@@ -418,7 +436,7 @@ static void split(surg__checker *c, const surg_node *n) {
 
 static void square(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
-  if (!x || !rank_from(c, n, 0, 2) || n->schema->op != SURG_OP_Det) return;
+  if (!x || !surg__rank_from(c, n, 0, 2) || n->schema->op != SURG_OP_Det) return;
   const int64_t h = surg__check_dim(x, x->rank - 2u), w = surg__check_dim(x, x->rank - 1u);
   if (h >= 0 && w >= 0 && h != w)
     surg__check_wrong(
@@ -426,7 +444,7 @@ static void square(surg__checker *c, const surg_node *n) {
 }
 
 static void eye_like(surg__checker *c, const surg_node *n) {
-  (void)rank_is(c, n, 0, 2);
+  (void)surg__rank_is(c, n, 0, 2);
 }
 
 static void pad(surg__checker *c, const surg_node *n) {
@@ -473,7 +491,7 @@ static void slice(surg__checker *c, const surg_node *n) {
 }
 
 static void reverse_sequence(surg__checker *c, const surg_node *n) {
-  if (!rank_from(c, n, 0, 2) || !rank_is(c, n, 1, 1)) return;
+  if (!surg__rank_from(c, n, 0, 2) || !surg__rank_is(c, n, 1, 1)) return;
   const int64_t batch = surg_node_int(n, "batch_axis", 1), time = surg_node_int(n, "time_axis", 0);
   if (batch == time) surg__check_wrong(c, n, "batch_axis and time_axis are both %" PRId64, batch);
 }
@@ -510,16 +528,17 @@ static void constant_of_shape(surg__checker *c, const surg_node *n) {
 
 static void roi_align(surg__checker *c, const surg_node *n) {
   const surg_type *rois = surg__check_ranked(n, 1);
-  (void)list_is(c, n, 2, surg__check_dim(rois, 0));
+  (void)surg__list_is(c, n, 2, surg__check_dim(rois, 0));
 }
 
 static void grid_sample(surg__checker *c, const surg_node *n) {
   const surg_type *grid = surg__check_ranked(n, 1);
   if (!grid || grid->rank < 3) return;
   const int64_t last = surg__check_dim(grid, grid->rank - 1u);
-  if (last >= 0 && last != (int64_t)grid->rank - 2)
-    surg__check_wrong(c, n, "the last dimension of the grid is %" PRId64 ", expected %" PRIu32,
-                      last, grid->rank - 2u);
+  if (last < 0 || last == (int64_t)grid->rank - 2) return;
+  c->since = (surg__since){18, 21};
+  surg__check_wrong(c, n, "the last dimension of the grid is %" PRId64 ", expected %" PRIu32, last,
+                    grid->rank - 2u);
 }
 
 /* Whether an input is present and is not an empty list, which means absent. */
@@ -537,9 +556,19 @@ static void resize(surg__checker *c, const surg_node *n) {
         given(n, 2) ? "both scales and sizes are given" : "neither scales nor sizes are given");
     return;
   }
-  if (!x || surg_node_attr(n, "axes")) return;
-  for (size_t i = first; i < (sizes ? 4u : 2u); i++)
-    if (given(n, i) && !list_is(c, n, i, (int64_t)x->rank)) return;
+  const surg_attr *axes = surg_node_attr(n, "axes");
+  if (!x || (axes && !surg__check_ints(n, "axes"))) return;
+  const int64_t want = axes ? (int64_t)axes->count : (int64_t)x->rank;
+  for (size_t i = first; i < (sizes ? 4u : 2u); i++) {
+    const surg_type *list = given(n, i) ? surg__check_ranked(n, i) : NULL;
+    const int64_t count = list && list->rank == 1 ? surg__check_dim(list, 0) : -1;
+    if (!list || (list->rank == 1 && (count < 0 || count == want))) continue;
+    /* Scales that are not constant are compared when the node runs. */
+    if (!surg_value_constant(surg_node_input(n, i)))
+      c->since = i == 3 ? (surg__since){17, 18} : (surg__since){0, UINT8_MAX};
+    (void)surg__list_is(c, n, i, want);
+    return;
+  }
 }
 
 /* Upper bound of sizes: 2^63, exact as a double. */
@@ -612,8 +641,8 @@ static void recurrent(surg__checker *c, const surg_node *n) {
 
 static void loss(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0), *target = surg__check_ranked(n, 1);
-  if (!rank_from(c, n, 0, 2) || !x || !target) return;
-  if (!rank_is(c, n, 1, x->rank - 1u)) return;
+  if (!surg__rank_from(c, n, 0, 2) || !x || !target) return;
+  if (!surg__rank_is(c, n, 1, x->rank - 1u)) return;
   for (uint32_t i = 0; i < target->rank; i++) {
     const int64_t a = surg__check_dim(x, i ? i + 1u : 0), b = surg__check_dim(target, i);
     if (a >= 0 && b >= 0 && a != b) {
@@ -720,6 +749,7 @@ static const struct form {
              {SURG_OP_DequantizeLinear, 10, scales},
              {SURG_OP_Loop, 1, loop},
              {SURG_OP_Scan, 9, scan},
+             {SURG_OP_SequenceMap, 17, sequence_map},
              {SURG_OP_If, 1, branches},
              {SURG_OP_OneHot, 9, one_hot},
              {SURG_OP_TopK, 10, top_k},

@@ -14,7 +14,6 @@ void surg__check_wrong(surg__checker *c, const surg_node *n, const char *fmt, ..
 /* Reports E206: an invalid attribute value, as text. */
 void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *attr,
                            const char *value);
-bool surg__check_computed(const surg_node *n); /* types.c */
 
 /* The type of input i if it is a tensor of known rank, else NULL. A state of a Loop may have any
  * rank after a round; runtimes check the body with the rank that it declares. */
@@ -37,6 +36,12 @@ static inline const surg_attr *surg__check_ints(const surg_node *n, const char *
   return a && !a->ref && a->kind == SURG_ATTR_INTS ? a : NULL;
 }
 
+/* forms.c: whether input i has that rank, at least that rank, or is a list of `want` elements (want
+ * < 0: any number); if not, it is reported. */
+bool surg__rank_is(surg__checker *c, const surg_node *n, size_t i, uint32_t want);
+bool surg__rank_from(surg__checker *c, const surg_node *n, size_t i, uint32_t least);
+bool surg__list_is(surg__checker *c, const surg_node *n, size_t i, int64_t want);
+
 /* forms_sizes.c; `i`: the index of the shape input */
 void surg__check_pool(surg__checker *c, const surg_node *n);
 void surg__check_tile(surg__checker *c, const surg_node *n);
@@ -48,6 +53,7 @@ void surg__check_trees(surg__checker *c, const surg_node *n, bool classifier);
 void surg__check_svm(surg__checker *c, const surg_node *n);
 
 void surg__check_forms(surg__checker *c, const surg_node *n);    /* forms.c */
+void surg__check_forms_inputs(surg__checker *c, const surg_node *n); /* forms_inputs.c */
 void surg__check_forms_ml(surg__checker *c, const surg_node *n); /* forms_ml.c */
 
 #endif

@@ -25,11 +25,13 @@ static bool has_window(const surg_node *n, uint32_t rank) {
   return true;
 }
 
-/* Whether inputs 0 and 1 have equal ranks, which is all that is compared besides the window. */
+/* Whether inputs 0 and 1 have equal ranks, which is all that is compared besides the window; nor is
+ * that, if an attribute gives the size of the kernel. */
 static bool has_equal_ranks(const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0), *y = surg__check_ranked(n, 1);
   const bool padded = surg_node_attr(n, "auto_pad") && surg_node_attr(n, "pads");
-  return x && y && x->rank == y->rank && !padded && has_window(n, x->rank);
+  const bool sized = surg__check_ints(n, "kernel_shape") != NULL;
+  return x && y && (x->rank == y->rank || sized) && !padded && has_window(n, x->rank);
 }
 
 /* Whether the rank of input 0, which is all that is compared, is in the range. */
@@ -57,13 +59,15 @@ static bool labels_axes(const surg_node *n) {
 }
 
 /* Whether the shape has no -1: only the size of that dimension is computed, and compared. A 0 must
- * have a dimension to copy. */
+ * have a dimension to copy. A shape that is not constant is not read. */
 static bool reshapes_plainly(const surg_node *n) {
   int64_t list[ENTRIES];
   const surg_attr *zero = surg_node_attr(n, "allowzero");
   const surg_type *x = zero ? NULL : surg__check_ranked(n, 0);
-  const surg_tensor *c = surg_value_constant(surg_node_input(n, 1));
+  const surg_value *shape = surg_node_input(n, 1);
+  const surg_tensor *c = surg_value_constant(shape);
   const int64_t count = c ? surg__read_ints(c, list, ENTRIES) : -1;
+  if (shape && !c && !shape->producer) return true;
   for (int64_t i = 0; i < count; i++)
     if (list[i] < 0 || (list[i] == 0 && x && i >= x->rank)) return false;
   return count >= 0;
@@ -88,7 +92,18 @@ static bool has_negative(const surg_node *n, const char *attr) {
   return k > 0;
 }
 
-enum { OPERANDS = 1, SPATIAL, IMAGE, STEPS, LABELS, PLAIN, PART, PADS, SPLIT };
+/* Whether query, key and value have ranks 3 or 4, and those of rank 3 the numbers of heads. */
+static bool has_heads(const surg_node *n) {
+  static const char *const heads[] = {"q_num_heads", "kv_num_heads", "kv_num_heads"};
+  for (size_t i = 0; i < SURG_COUNT(heads); i++) {
+    const surg_type *x = surg__check_ranked(n, i);
+    if (!x || x->rank < 3 || x->rank > 4) return false;
+    if (x->rank == 3 && surg_node_int(n, heads[i], 0) <= 0) return false;
+  }
+  return true;
+}
+
+enum { OPERANDS = 1, SPATIAL, IMAGE, STEPS, LABELS, PLAIN, PART, PADS, SPLIT, HEADS };
 
 static const uint8_t kinds[SURG_OP_COUNT] = {
 #define SURG_TRAIT_LATE(op, kind) [SURG_OP_##op] = kind,
@@ -117,6 +132,8 @@ bool surg__check_late(const surg_node *n) {
       return has_negative(n, "pads");
     case SPLIT:
       return has_negative(n, "split");
+    case HEADS:
+      return has_heads(n);
     default:
       return false;
   }

@@ -187,9 +187,6 @@ static bool is_operand(const surg_node *n, size_t i) {
   return first && p && strcmp(first->type, p->type) == 0;
 }
 
-/* Whether an input is possibly a shape, list of axes or the like that other nodes compute.
- * Inference follows its elements here, while other checkers and runtimes evaluate them only
- * during a run. */
 bool surg__check_computed(const surg_node *n) {
   for (size_t i = 1; i < n->n_in; i++) {
     const surg_value *v = n->in[i].value;
@@ -245,6 +242,7 @@ void surg__check_types(surg__checker *c) {
       c->graph = g;
       if (check_inputs(c, n) && surg__infer_contradicts(n)) bad_shapes(c, n);
       if (c->count == before) surg__check_forms(c, n);
+      if (c->count == before) surg__check_forms_inputs(c, n);
       if (c->count == before) surg__check_values(c, n);
       if (c->count == before) check_outputs(c, n);
       if (c->count != before) n->scratch = n; /* do not compare its declared types */

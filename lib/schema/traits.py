@@ -14,7 +14,8 @@ AXES = {'unary', 'broadcast', 'concat', 'split', 'axis', 'reduce', 'arg', 'squee
 RANGE = {'fixed', 'copy', 'one', 'two', 'all', 'three', 'branches'}
 RESULT = {'exact', 'ulp', 'step', 'scatter'}
 NARROW = {'gain', 'wide', 'quantize', 'dequantize', 'bits', 'rare', 'word'}
-LATE = {'operands', 'spatial', 'image', 'steps', 'labels', 'plain', 'part', 'pads', 'split'}
+LATE = {'operands', 'spatial', 'image', 'steps', 'labels', 'plain', 'part', 'pads', 'split',
+        'heads'}
 WIDEN = {'inject', 'order', 'shift', 'wrap', 'whole', 'round', 'exact', 'filled', 'none'}
 
 

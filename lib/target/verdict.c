@@ -87,11 +87,16 @@ static bool is_open(passing *p, const char *code) {
   return p->absent == SURG__YES;
 }
 
+/* The newest opset of the default domain that the target states, or 0. */
+static int64_t newest_opset(const surg__target *t) {
+  for (size_t i = 0; i < t->opsets.count; i++)
+    if (!t->opsets.items[i].name[0]) return t->opsets.items[i].high;
+  return 0;
+}
+
 /* Whether the model imports the newest opset that the engine supports. */
 static bool is_newest(const surg__target *t, const surg_model *m) {
-  for (size_t i = 0; i < t->opsets.count; i++)
-    if (!t->opsets.items[i].name[0]) return surg_model_opset(m, "") == t->opsets.items[i].high;
-  return false;
+  return surg_model_opset(m, "") == newest_opset(t);
 }
 
 /* A finding, with what it is about; each may be NULL. */
@@ -102,7 +107,17 @@ typedef struct about {
   bool doubtful;           /* unknown, where it would be accepted */
   bool accepted;           /* whatever the target states of its code */
   const surg_value *value; /* that is declared otherwise */
+  surg__since since;       /* releases of ONNX that report it */
 } about;
+
+/* Whether the shape inference that the engine uses reports what some releases of ONNX overlook: the
+ * newest opset that an engine supports is that of its release of ONNX. */
+static surg__verdict infers(const surg__target *t, surg__since since) {
+  const int64_t own = newest_opset(t);
+  const int64_t newer = t->between && t->newer ? newest_opset(t->newer) : own;
+  if (!since.from || own >= since.from) return SURG__ILLEGAL;
+  return newer <= since.until ? SURG__LEGAL : SURG__UNKNOWN;
+}
 
 static bool is_dropped(const surg__target *t, about of) {
   return (of.node && surg__judge_drops(t, of.node)) ||
@@ -266,6 +281,7 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
   if (v == SURG__LEGAL && surg__judge_rejects_inside(p->t, code, of.graph)) v = SURG__ILLEGAL;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
+  if (v == SURG__ILLEGAL) v = infers(p->t, of.since);
   if (is_ignored(p->t, code, of)) v = SURG__LEGAL;
   if (is_weight_declared(p, code, of)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.node && surg__late(p->t, p->m, code, of.node)) v = SURG__UNKNOWN;
@@ -281,7 +297,7 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
 
 static void found(void *user, const surg__finding *f) {
   judge_code(user, f->code, f->where, f->text,
-             (about){.node = f->node, .graph = f->graph, .value = f->value});
+             (about){.node = f->node, .graph = f->graph, .value = f->value, .since = f->since});
 }
 
 /* Reports the uncured findings of a lenient load; a strict load has none. Missing data files and
@@ -393,7 +409,7 @@ static bool is_in_loop(const surg_graph *g) {
 static void found_in_body(void *user, const surg__finding *f) {
   passing *p = user;
   if (!f->node || strcmp(f->code, "E203") != 0 || !is_in_loop(surg_node_graph(f->node))) return;
-  judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph});
+  judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph, .since = f->since});
 }
 
 static bool has_declaring(const surg_model *m) {
@@ -418,7 +434,7 @@ static void found_in_call(void *user, const surg__finding *f) {
   passing *p = user;
   const surg_function *fn = f->node ? surg_graph_function(surg_node_graph(f->node)) : NULL;
   if (!fn || !fn->called || surg__check_severity(f->code) != SURG_ERROR) return;
-  judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph});
+  judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph, .since = f->since});
 }
 
 /* Reports contradictions that follow from the types which all calls of a function have. Those in

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranks, sizes and element types of inputs that the shape inference of ONNX compares, where the
+ * type of the output does not depend on them. */
+#include <inttypes.h>
+
+#include "base/counted.h"
+#include "base/dtype.h"
+#include "check/forms.h"
+
+/* Whether axis a of input i and axis b of input k may have the same size; if not, reports it. */
+static bool same_size(surg__checker *c, const surg_node *n, size_t i, size_t a, size_t k,
+                      size_t b) {
+  const int64_t x = surg__check_dim(surg__check_ranked(n, i), a);
+  const int64_t y = surg__check_dim(surg__check_ranked(n, k), b);
+  if (x < 0 || y < 0 || x == y) return true;
+  surg__check_wrong(c, n,
+                    "axis %zu of input %zu has size %" PRId64 ", axis %zu of input %zu size %" PRId64
+                    ", expected equal sizes",
+                    a, i, x, b, k, y);
+  return false;
+}
+
+static void col2im(surg__checker *c, const surg_node *n) {
+  if (surg__list_is(c, n, 1, -1) && surg__list_is(c, n, 2, -1)) (void)same_size(c, n, 1, 0, 2, 0);
+}
+
+static void affine_grid(surg__checker *c, const surg_node *n) {
+  (void)surg__list_is(c, n, 1, -1);
+}
+
+static void grid_sample(surg__checker *c, const surg_node *n) {
+  const int64_t x = surg__check_dim(surg__check_ranked(n, 0), 0);
+  const int64_t grid = surg__check_dim(surg__check_ranked(n, 1), 0);
+  if (x < 0 || grid < 0 || x == grid) return;
+  c->since = (surg__since){18, 21};
+  (void)same_size(c, n, 0, 0, 1, 0);
+}
+
+/* A cache, what is written to it along an axis, and the places, one for each sequence. */
+static void tensor_scatter(surg__checker *c, const surg_node *n) {
+  const surg_type *cache = surg__check_ranked(n, 0), *update = surg__check_ranked(n, 1);
+  if (!cache || !surg__list_is(c, n, 2, -1) || !surg__rank_is(c, n, 1, cache->rank)) return;
+  const int64_t rank = cache->rank, given = surg_node_int(n, "axis", -2);
+  const int64_t axis = given < 0 ? given + rank : given;
+  if (axis < 1 || axis >= rank) {
+    surg__check_wrong(c, n,
+                      "axis %" PRId64 " of a cache of rank %" PRId64
+                      ", expected one behind axis 0, the batch",
+                      given, rank);
+    return;
+  }
+  if (!same_size(c, n, 0, 0, 2, 0) || !update) return;
+  for (size_t i = 0; i < cache->rank; i++)
+    if ((int64_t)i != axis && !same_size(c, n, 0, i, 1, i)) return;
+}
+
+static void rotary_embedding(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const surg_attr *heads = surg_node_attr(n, "num_heads");
+  if (x && (x->rank < 3 || x->rank > 4))
+    surg__check_wrong(c, n, "input 0 has rank %" PRIu32 ", expected 3 or 4", x->rank);
+  else if (x && x->rank == 3 && (!heads || (!heads->ref && heads->u.i == 0)))
+    surg__check_wrong(c, n, "an input of rank 3 needs attribute \"num_heads\"");
+}
+
+static void rms_normalization(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const int64_t axis = surg_node_int(n, "axis", -1);
+  if (x && axis < -(int64_t)x->rank)
+    surg__check_wrong(c, n, "axis %" PRId64 " is out of range for input 0 of rank %" PRIu32, axis,
+                      x->rank);
+}
+
+static void string_normalizer(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const int64_t first = surg__check_dim(x, 0);
+  if (x && (x->rank < 1 || x->rank > 2 || (x->rank == 2 && first >= 0 && first != 1)))
+    surg__check_wrong(c, n, "input 0 is neither a list nor one row");
+}
+
+/* Keys of which the first input must have the type. */
+static void label_encoder(surg__checker *c, const surg_node *n) {
+  static const struct {
+    const char *attr;
+    int dtype;
+  } keys[] = {{"keys_strings", SURG_STRING}, {"keys_int64s", SURG_INT64}, {"keys_floats", SURG_FLOAT}};
+  const surg_type *x = surg_value_type(surg_node_input(n, 0));
+  const int dtype = x && x->kind == SURG_TYPE_TENSOR ? x->dtype : 0;
+  const surg_attr *tensor = surg_node_attr(n, "keys_tensor");
+  int want = tensor && !tensor->ref && tensor->kind == SURG_ATTR_TENSOR
+                 ? surg_tensor_dtype(tensor->u.tensors[0])
+                 : 0;
+  for (size_t i = 0; i < SURG_COUNT(keys) && !want; i++)
+    if (surg_node_attr(n, keys[i].attr)) want = keys[i].dtype;
+  if (want && dtype && want != dtype)
+    surg__check_wrong(c, n, "input 0 is tensor(%s), the keys are of type %s",
+                      surg__dtype_name(dtype), surg__dtype_name(want));
+}
+
+static const struct {
+  int op, since;
+  void (*check)(surg__checker *c, const surg_node *n);
+} forms[] = {
+    {SURG_OP_Col2Im, 18, col2im},
+    {SURG_OP_AffineGrid, 20, affine_grid},
+    {SURG_OP_GridSample, 16, grid_sample},
+    {SURG_OP_TensorScatter, 24, tensor_scatter},
+    {SURG_OP_RotaryEmbedding, 23, rotary_embedding},
+    {SURG_OP_RMSNormalization, 23, rms_normalization},
+    {SURG_OP_StringNormalizer, 10, string_normalizer},
+    {SURG_OP_ml_LabelEncoder, 2, label_encoder},
+};
+
+void surg__check_forms_inputs(surg__checker *c, const surg_node *n) {
+  for (size_t i = 0; i < SURG_COUNT(forms); i++)
+    if (forms[i].op == n->schema->op && n->schema->since >= forms[i].since) forms[i].check(c, n);
+}
