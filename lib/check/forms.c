@@ -65,7 +65,7 @@ static bool scalar(surg__checker *c, const surg_node *n, size_t i) {
   uint64_t count;
   if (v && !surg_value_constant(v)) {
     if (!t || !surg_type_static(t, &count) || count == 1) return true;
-    c->since = (surg__since){0, UINT8_MAX};
+    c->since = (surg__since){UINT8_MAX, UINT8_MAX};
   }
   return surg__rank_is(c, n, i, 0);
 }
@@ -422,7 +422,12 @@ static void col2im(surg__checker *c, const surg_node *n) {
     (void)entries(c, n, "dilations", axes);
 }
 
+/* K that is not constant is compared when the node runs. */
 static void top_k(surg__checker *c, const surg_node *n) {
+  const surg_type *k = surg__check_ranked(n, 1);
+  const int64_t count = surg__check_dim(k, 0);
+  if (!k || (k->rank == 1 && (count < 0 || count == 1))) return;
+  if (!surg_value_constant(surg_node_input(n, 1))) c->since = (surg__since){UINT8_MAX, UINT8_MAX};
   (void)surg__list_is(c, n, 1, 1);
 }
 
@@ -551,6 +556,9 @@ static void resize(surg__checker *c, const surg_node *n) {
   const bool sizes = n->schema->since >= 11;
   const size_t first = sizes ? 2 : 1;
   if (n->schema->since >= 13 && given(n, 2) == given(n, 3)) {
+    for (size_t i = 2; i < 4; i++) /* an empty list is seen only if it is constant */
+      if (has(n, i) && !given(n, i) && !surg_value_constant(surg_node_input(n, i)))
+        c->since = (surg__since){UINT8_MAX, UINT8_MAX};
     surg__check_wrong(
         c, n,
         given(n, 2) ? "both scales and sizes are given" : "neither scales nor sizes are given");
@@ -565,7 +573,7 @@ static void resize(surg__checker *c, const surg_node *n) {
     if (!list || (list->rank == 1 && (count < 0 || count == want))) continue;
     /* Scales that are not constant are compared when the node runs. */
     if (!surg_value_constant(surg_node_input(n, i)))
-      c->since = i == 3 ? (surg__since){17, 18} : (surg__since){0, UINT8_MAX};
+      c->since = i == 3 ? (surg__since){17, 18} : (surg__since){UINT8_MAX, UINT8_MAX};
     (void)surg__list_is(c, n, i, want);
     return;
   }
@@ -642,10 +650,18 @@ static void recurrent(surg__checker *c, const surg_node *n) {
 static void loss(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0), *target = surg__check_ranked(n, 1);
   if (!surg__rank_from(c, n, 0, 2) || !x || !target) return;
-  if (!surg__rank_is(c, n, 1, x->rank - 1u)) return;
+  /* Of a scalar, the nodes that define SoftmaxCrossEntropyLoss cannot be inferred. */
+  const bool function = n->schema->op == SURG_OP_SoftmaxCrossEntropyLoss && target->rank;
+  const surg__since since = function ? (surg__since){22, 26} : (surg__since){0};
+  if (target->rank != x->rank - 1u) {
+    c->since = since;
+    (void)surg__rank_is(c, n, 1, x->rank - 1u);
+    return;
+  }
   for (uint32_t i = 0; i < target->rank; i++) {
     const int64_t a = surg__check_dim(x, i ? i + 1u : 0), b = surg__check_dim(target, i);
     if (a >= 0 && b >= 0 && a != b) {
+      c->since = since;
       surg__check_wrong(
           c, n, "dimension %" PRIu32 " of the target is %" PRId64 ", expected %" PRId64, i, b, a);
       return;

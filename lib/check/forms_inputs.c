@@ -63,6 +63,18 @@ static void rotary_embedding(surg__checker *c, const surg_node *n) {
     surg__check_wrong(c, n, "an input of rank 3 needs attribute \"num_heads\"");
 }
 
+/* A query of rank 3 needs the numbers of heads. */
+static void attention(surg__checker *c, const surg_node *n) {
+  static const char *const names[] = {"q_num_heads", "kv_num_heads"};
+  const surg_type *x = surg__check_ranked(n, 0);
+  for (size_t i = 0; x && x->rank == 3 && i < SURG_COUNT(names); i++) {
+    const surg_attr *heads = surg_node_attr(n, names[i]);
+    if (heads && (heads->ref || heads->u.i > 0)) continue;
+    surg__check_wrong(c, n, "input 0 has rank 3, which needs attribute \"%s\"", names[i]);
+    return;
+  }
+}
+
 static void rms_normalization(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const int64_t axis = surg_node_int(n, "axis", -1);
@@ -106,6 +118,7 @@ static const struct {
     {SURG_OP_GridSample, 16, grid_sample},
     {SURG_OP_TensorScatter, 24, tensor_scatter},
     {SURG_OP_RotaryEmbedding, 23, rotary_embedding},
+    {SURG_OP_Attention, 23, attention},
     {SURG_OP_RMSNormalization, 23, rms_normalization},
     {SURG_OP_StringNormalizer, 10, string_normalizer},
     {SURG_OP_ml_LabelEncoder, 2, label_encoder},

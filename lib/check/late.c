@@ -15,7 +15,12 @@
 static bool has_window(const surg_node *n, uint32_t rank) {
   static const char *const lists[] = {"pads", "strides", "dilations", "kernel_shape"};
   const uint32_t spatial = rank > 2 ? rank - 2 : 0;
-  const size_t compared = surg_node_op(n) == SURG_OP_ConvTranspose ? 1 : SURG_COUNT(lists);
+  const bool transposed = surg_node_op(n) == SURG_OP_ConvTranspose;
+  const size_t compared = transposed ? 1 : SURG_COUNT(lists);
+  for (size_t i = 1; transposed && i < 3; i++) {
+    const surg_attr *a = surg__check_ints(n, lists[i]);
+    if (a && a->count != spatial) return true; /* nothing is inferred then */
+  }
   for (size_t i = 0; i < compared; i++) {
     const surg_attr *a = surg__check_ints(n, lists[i]);
     if (a && a->count != (i ? spatial : 2 * spatial)) return false;
@@ -98,12 +103,41 @@ static bool has_heads(const surg_node *n) {
   for (size_t i = 0; i < SURG_COUNT(heads); i++) {
     const surg_type *x = surg__check_ranked(n, i);
     if (!x || x->rank < 3 || x->rank > 4) return false;
-    if (x->rank == 3 && surg_node_int(n, heads[i], 0) <= 0) return false;
+    if (!i && x->rank == 3 && surg_node_int(n, heads[i], 0) <= 0) return false;
   }
   return true;
 }
 
-enum { OPERANDS = 1, SPATIAL, IMAGE, STEPS, LABELS, PLAIN, PART, PADS, SPLIT, HEADS };
+/* Whether the index tuples of GatherND are as long as its data has axes behind those of the batch, or
+ * shorter: the sizes of the batch are not compared, nor whether the tuples are empty. */
+static bool has_tuples(const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0), *index = surg__check_ranked(n, 1);
+  const int64_t batch = surg_node_int(n, "batch_dims", 0);
+  if (!x || !x->rank || !index || !index->rank || batch < 0 || batch >= index->rank) return false;
+  return surg__check_dim(index, index->rank - 1u) <= (int64_t)x->rank - batch;
+}
+
+/* Operators that ONNX defines by a function: engines that do not infer its nodes overlook what the
+ * inference here finds. Later versions of an operator first. */
+static const struct {
+  int op, version;
+  surg__since since;
+} overlooked[] = {
+    {SURG_OP_LessOrEqual, 16, {22, 26}},
+    {SURG_OP_GreaterOrEqual, 16, {22, 26}},
+    {SURG_OP_LessOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_GreaterOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_LayerNormalization, 1, {0, UINT8_MAX}},
+};
+
+surg__since surg__check_since(const surg_node *n) {
+  for (size_t i = 0; i < SURG_COUNT(overlooked); i++)
+    if (overlooked[i].op == n->schema->op && n->schema->since >= overlooked[i].version)
+      return overlooked[i].since;
+  return (surg__since){0};
+}
+
+enum { OPERANDS = 1, SPATIAL, IMAGE, STEPS, LABELS, PLAIN, PART, PADS, SPLIT, HEADS, TUPLES };
 
 static const uint8_t kinds[SURG_OP_COUNT] = {
 #define SURG_TRAIT_LATE(op, kind) [SURG_OP_##op] = kind,
@@ -134,6 +168,8 @@ bool surg__check_late(const surg_node *n) {
       return has_negative(n, "split");
     case HEADS:
       return has_heads(n);
+    case TUPLES:
+      return has_tuples(n);
     default:
       return false;
   }

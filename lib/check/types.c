@@ -201,6 +201,7 @@ bool surg__check_computed(const surg_node *n) {
 
 static void bad_shapes(surg__checker *c, const surg_node *n) {
   const char *code = surg__check_computed(n) ? "W206" : "E203";
+  c->since = surg__check_since(n);
   if (!surg__check_has_text(c)) {
     surg__check_found(c, code, NULL, "more");
     return;
