@@ -20,9 +20,8 @@ size_t surg__check_rules(const surg__rule_info **all);
 const surg__rule_info *surg__check_rule(const char *code); /* never NULL */
 
 /* Which releases of ONNX report a contradiction when they infer shapes, by their newest opset: none
- * up to `until` (UINT8_MAX: none at all), all from `from` on; of those between nothing is known. 0, 0:
- * all do. Engines that
- * use an earlier release import the model. */
+ * up to `until` (UINT8_MAX: none at all), all from `from` on; of those between nothing is known. 0
+ * and 0: all do. Engines that use an earlier release import the model. */
 typedef struct surg__since {
   uint8_t until, from;
 } surg__since;
@@ -63,8 +62,8 @@ surg_severity surg__check_severity(const char *code);
 bool surg__check_late(const surg_node *n);
 /* The releases of ONNX that report sizes of a node that its inference here finds to contradict. */
 surg__since surg__check_since(const surg_node *n);
-/* Whether an input is possibly a shape, list of axes or the like that other nodes compute: inference
- * follows its elements, other checkers and runtimes read them only during a run (types.c). */
+/* Whether an input is possibly a shape, list of axes or the like that other nodes compute:
+ * inference follows its elements, other runtimes read them only during a run (types.c). */
 bool surg__check_computed(const surg_node *n);
 
 /* --- inside lib/check --- */

@@ -14,8 +14,8 @@ static bool same_size(surg__checker *c, const surg_node *n, size_t i, size_t a, 
   const int64_t y = surg__check_dim(surg__check_ranked(n, k), b);
   if (x < 0 || y < 0 || x == y) return true;
   surg__check_wrong(c, n,
-                    "axis %zu of input %zu has size %" PRId64 ", axis %zu of input %zu size %" PRId64
-                    ", expected equal sizes",
+                    "axis %zu of input %zu has size %" PRId64
+                    ", axis %zu of input %zu size %" PRId64 ", expected equal sizes",
                     a, i, x, b, k, y);
   return false;
 }
@@ -45,7 +45,7 @@ static void tensor_scatter(surg__checker *c, const surg_node *n) {
   if (axis < 1 || axis >= rank) {
     surg__check_wrong(c, n,
                       "axis %" PRId64 " of a cache of rank %" PRId64
-                      ", expected one behind axis 0, the batch",
+                      ", expected one after axis 0, the batch",
                       given, rank);
     return;
   }
@@ -95,7 +95,8 @@ static void label_encoder(surg__checker *c, const surg_node *n) {
   static const struct {
     const char *attr;
     int dtype;
-  } keys[] = {{"keys_strings", SURG_STRING}, {"keys_int64s", SURG_INT64}, {"keys_floats", SURG_FLOAT}};
+  } keys[] = {
+      {"keys_strings", SURG_STRING}, {"keys_int64s", SURG_INT64}, {"keys_floats", SURG_FLOAT}};
   const surg_type *x = surg_value_type(surg_node_input(n, 0));
   const int dtype = x && x->kind == SURG_TYPE_TENSOR ? x->dtype : 0;
   const surg_attr *tensor = surg_node_attr(n, "keys_tensor");

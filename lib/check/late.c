@@ -108,8 +108,8 @@ static bool has_heads(const surg_node *n) {
   return true;
 }
 
-/* Whether the index tuples of GatherND are as long as its data has axes behind those of the batch, or
- * shorter: the sizes of the batch are not compared, nor whether the tuples are empty. */
+/* Whether the index tuples of GatherND are no longer than its data has axes after those of the
+ * batch: the sizes of the batch are not compared, nor whether the tuples are empty. */
 static bool has_tuples(const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0), *index = surg__check_ranked(n, 1);
   const int64_t batch = surg_node_int(n, "batch_dims", 0);

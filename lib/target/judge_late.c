@@ -45,10 +45,10 @@ static void follow_inputs(upstream *u, const surg_node *n) {
   for (size_t i = 0; i < surg_node_input_count(n); i++) follow_value(u, surg_node_input(n, i));
 }
 
-/* Whether ONNX's inference gives the outputs of the node shapes: not if they depend on elements that
- * other nodes compute, some of which it follows. */
+/* Whether ONNX's inference gives the outputs of the node shapes: not if they depend on elements
+ * that other nodes compute, some of which it follows. */
 static bool is_plain(const surg_node *n) {
-  return !surg__check_computed(n) && n->schema && !surg_node_domain(n)[0] && !surg_node_subgraph(n, 0) &&
+  return n->schema && !surg__check_computed(n) && !surg_node_domain(n)[0] && !surg_node_subgraph(n, 0) &&
          surg_node_class(n) != SURG_OP_CLASS_FUNCTION;
 }
 

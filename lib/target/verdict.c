@@ -409,7 +409,8 @@ static bool is_in_loop(const surg_graph *g) {
 static void found_in_body(void *user, const surg__finding *f) {
   passing *p = user;
   if (!f->node || strcmp(f->code, "E203") != 0 || !is_in_loop(surg_node_graph(f->node))) return;
-  judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph, .since = f->since});
+  judge_code(p, f->code, f->where, f->text,
+             (about){.node = f->node, .graph = f->graph, .since = f->since});
 }
 
 static bool has_declaring(const surg_model *m) {
@@ -434,7 +435,8 @@ static void found_in_call(void *user, const surg__finding *f) {
   passing *p = user;
   const surg_function *fn = f->node ? surg_graph_function(surg_node_graph(f->node)) : NULL;
   if (!fn || !fn->called || surg__check_severity(f->code) != SURG_ERROR) return;
-  judge_code(p, f->code, f->where, f->text, (about){.node = f->node, .graph = f->graph, .since = f->since});
+  judge_code(p, f->code, f->where, f->text,
+             (about){.node = f->node, .graph = f->graph, .since = f->since});
 }
 
 /* Reports contradictions that follow from the types which all calls of a function have. Those in
