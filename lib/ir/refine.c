@@ -102,8 +102,8 @@ static const surg_type *refine(surg_model *m, const surg_type *a, const surg_typ
   return p && p->has_rank ? with_dims(m, a, p, p->dims) : a;
 }
 
-const surg_type *surg_type_refine(surg_model *m, const surg_type *declared,
-                                  const surg_type *proven, bool *contradicts) {
+const surg_type *surg_type_refine(surg_model *m, const surg_type *declared, const surg_type *proven,
+                                  bool *contradicts) {
   bool ignored = false;
   if (!contradicts) contradicts = &ignored;
   *contradicts = false;

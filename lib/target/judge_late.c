@@ -12,7 +12,7 @@
 #include "ir/ir.h"
 #include "target/judge.h"
 
-#define ENTRIES 64 /* most axes that are read */
+#define ENTRIES 64      /* most axes that are read */
 #define MOST_NODES 500u /* nodes that are followed upstream; beyond them the answer is "late" */
 
 typedef struct upstream {
@@ -48,8 +48,8 @@ static void follow_inputs(upstream *u, const surg_node *n) {
 /* Whether ONNX's inference gives the outputs of the node shapes: not if they depend on elements
  * that other nodes compute, some of which it follows. */
 static bool is_plain(const surg_node *n) {
-  return n->schema && !surg__check_computed(n) && !surg_node_domain(n)[0] && !surg_node_subgraph(n, 0) &&
-         surg_node_class(n) != SURG_OP_CLASS_FUNCTION;
+  return n->schema && !surg__check_computed(n) && !surg_node_domain(n)[0] &&
+         !surg_node_subgraph(n, 0) && surg_node_class(n) != SURG_OP_CLASS_FUNCTION;
 }
 
 bool surg__judge_listed(const surg__tlist *list, const surg_node *n) {
@@ -66,7 +66,8 @@ static bool has_stray_axis(const surg_node *n) {
   const surg_attr *a = surg_node_attr(n, "axes");
   const surg_tensor *c = surg_value_constant(surg_node_input(n, 1));
   const int64_t count = c ? surg__read_ints(c, list, ENTRIES)
-                        : a && a->kind == SURG_ATTR_INTS && !a->ref ? (int64_t)a->count : 0;
+                        : a && a->kind == SURG_ATTR_INTS && !a->ref ? (int64_t)a->count
+                                                                    : 0;
   if (!x || surg_type_get_kind(x) != SURG_TYPE_TENSOR || !surg_type_has_rank(x)) return false;
   const int64_t rank = (int64_t)surg_type_rank(x);
   for (int64_t i = 0; i < count; i++) {
