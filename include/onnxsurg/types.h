@@ -369,6 +369,8 @@ typedef struct surg_finding {
   surg_value *value;
   const char *attribute;  /* the name of an attribute of the node */
   surg_function *function;
+  surg_value *first; /* E113, E136: the value whose name `value` defines again; NULL: unknown, or
+                      * erased */
 } surg_finding;
 
 /* Receives each diagnostic as one located, escaped line without a newline:

@@ -26,6 +26,7 @@ bool surg_model_finding(surg_model *m, size_t i, surg_finding *out) {
       .value = d->value,
       .attribute = d->attr ? d->attr->name : NULL,
       .function = d->function,
+      .first = d->first && !d->first->erased ? d->first : NULL,
   };
   const size_t n = out->size && out->size < sizeof f ? out->size : sizeof f;
   const uint32_t size = out->size;

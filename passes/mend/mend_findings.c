@@ -7,8 +7,6 @@
 #include "../util/same.h"
 #include "mend.h"
 
-#define NEAR 4096 /* nodes searched for the original of a duplicate */
-
 typedef struct reading {
   const char *where, *text;
   size_t index;
@@ -17,24 +15,35 @@ typedef struct reading {
   surg_node *node;
 } reading;
 
-/* An earlier node, within NEAR, with the same operator, attributes and inputs, so that a name
- * may refer to either; NULL: none. */
-static surg_node *original(const surg_node *n) {
-  if (!n || surg_node_subgraph(n, 0)) return NULL;
-  surg_node *a = surg_node_prev(n);
-  for (int i = 0; a && i < NEAR; i++, a = surg_node_prev(a)) {
-    if (strcmp(surg_node_op_type(a), surg_node_op_type(n)) != 0 ||
-        strcmp(surg_node_domain(a), surg_node_domain(n)) != 0)
-      continue;
-    if (!surg_node_nondeterministic(a) && same_parts(a, n) == 1) return a;
-  }
-  return NULL;
+static bool has_output(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++)
+    if (surg_node_output(n, i) && surg_value_is_output(surg_node_output(n, i))) return true;
+  return false;
 }
 
-/* The original of a name defined twice by equal nodes (E113), or NULL. */
+/* Whether the uses of each output of `from` can become uses of the same output of `to`. */
+static bool can_replace_all(const surg_node *from, const surg_node *to) {
+  for (size_t i = 0; i < surg_node_output_count(from); i++) {
+    const surg_value *old = surg_node_output(from, i), *by = surg_node_output(to, i);
+    if (!old || !surg_value_use_count(old, 1)) continue;
+    if (!by || (surg_value_is_output(old) && surg_value_is_output(by))) return false;
+  }
+  return true;
+}
+
+/* The node that first defined a name which an equal node defines again (E113): the name may refer
+ * to either. NULL: none, or neither can be removed. An equal node that defines other names proves
+ * nothing: the name may be that of a third node. */
 static surg_node *copy_of(const surg_finding *f) {
-  const surg_node *made = f->value ? surg_value_producer(f->value, NULL) : NULL;
-  return made && strcmp(f->code, "E113") == 0 ? original(made) : NULL;
+  surg_node *n = f->value ? surg_value_producer(f->value, NULL) : NULL;
+  surg_node *a = f->first ? surg_value_producer(f->first, NULL) : NULL;
+  if (!n || !a || strcmp(f->code, "E113") != 0 || surg_node_graph(n) != surg_node_graph(a))
+    return NULL;
+  if (strcmp(surg_node_op_type(a), surg_node_op_type(n)) != 0 ||
+      strcmp(surg_node_domain(a), surg_node_domain(n)) != 0 || surg_node_subgraph(n, 0) ||
+      surg_node_nondeterministic(a) || same_parts(a, n) != 1)
+    return NULL;
+  return has_output(n) ? (can_replace_all(a, n) ? a : NULL) : can_replace_all(n, a) ? a : NULL;
 }
 
 static bool is_certain(const mending *k, const surg_finding *f) {
@@ -80,12 +89,6 @@ static bool rename_all(surg_node *n, char **names) {
       return false;
   }
   return true;
-}
-
-static bool has_output(const surg_node *n) {
-  for (size_t i = 0; i < surg_node_output_count(n); i++)
-    if (surg_node_output(n, i) && surg_value_is_output(surg_node_output(n, i))) return true;
-  return false;
 }
 
 /* Removes the first of two equal nodes, because the second one has an output of the graph: the
