@@ -327,6 +327,10 @@ static bool attrs_fit(const fit *f) {
     const char *name = surg_attr_name(a);
     const surg__attr_def *to = surg__schema_attr(f->to, name);
     const surg__attr_def *from = surg__schema_attr(f->from, name);
+    if (!from && to && !surg__attr_says_default(a, to)) {
+      SAY(f, "attribute %s has no meaning in opset %d, and would get one", name, f->from->since);
+      return false;
+    }
     if (!from) continue; /* no attribute of the operator at all: reported elsewhere */
     if (!to && !surg__attr_says_default(a, from) && !is_dealt_with(f, name)) {
       SAY(f, "attribute %s is new", name);

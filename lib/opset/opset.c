@@ -288,6 +288,18 @@ static bool needs_edit(const surg_node *n, const surg_schema *from, const surg_s
   return false;
 }
 
+/* Whether the node has an attribute that only the other version defines. What its author meant is
+ * unknown, so no rule may ignore it either. */
+static bool has_stranger(const surg_node *n, const surg_schema *from, const surg_schema *to) {
+  for (size_t i = 0; to && i < surg_node_attr_count(n); i++) {
+    const surg_attr *a = surg_node_attr_at(n, i);
+    const surg__attr_def *d = surg__schema_attr(to, surg_attr_name(a));
+    if (d && !surg__schema_attr(from, surg_attr_name(a)) && !surg__attr_says_default(a, d))
+      return true;
+  }
+  return false;
+}
+
 static void visit(mover *v, surg_node *n) {
   const surg_schema *from = surg_node_schema(n);
   if (!from || strcmp(from->domain, v->domain) || surg_node_class(n) != SURG_OP_CLASS_BUILTIN)
@@ -316,7 +328,7 @@ static void visit(mover *v, surg_node *n) {
   }
   if (!done && !v->failed && kept)
     surg__buf_puts(&text, "; the node is protected (--keep)");
-  else if (!done && !v->failed)
+  else if (!done && !v->failed && !has_stranger(n, from, to))
     done = drop_unread(v, n) || rewrite(v, n, false, &rule_why) ||
            (to && !v->failed && widen(v, n, from, to)) ||
            (!v->failed && rewrite(v, n, true, &rule_why));
