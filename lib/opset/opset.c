@@ -28,7 +28,7 @@ typedef struct mover {
   surg_pass_ctx *pass;
   surg_context *ctx;
   surg_model *m;
-  surg__rules *rules;
+  SURG_VEC(const surg_rule *) rules; /* usable ones, by operator, in order of their list */
   const char *domain;
   surg_function *function; /* the function whose body is moved; NULL: the main graph */
   int64_t at, next;        /* the current import, and the version this step leads to */
@@ -144,6 +144,37 @@ static bool usable(const surg_rule *r) {
   return !strcmp(r->group, "opset") || !strcmp(r->group, "substitute");
 }
 
+static int by_operator(const void *a, const void *b) {
+  const surg_rule *x = *(const surg_rule *const *)a, *y = *(const surg_rule *const *)b;
+  if (x->op != y->op) return x->op < y->op ? -1 : 1;
+  return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Lists the usable rules, so that a node does not search all of them. */
+static bool list_rules(mover *v) {
+  const surg__rules *all = surg__rules_of(v->ctx);
+  for (size_t i = 0; all && i < all->list.count; i++) {
+    const surg_rule *r = all->list.items[i];
+    if (usable(r) && !surg__vec_push(v->ctx, &v->rules, r)) return false;
+  }
+  if (v->rules.count)
+    qsort(v->rules.items, v->rules.count, sizeof *v->rules.items, by_operator);
+  return all != NULL;
+}
+
+/* The first rule of an operator, or of a later one. */
+static size_t first_rule(const mover *v, int op) {
+  size_t low = 0, high = v->rules.count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (v->rules.items[middle]->op < op)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
 /* The best reason so far why no rule applied to a node: missing consent ranks above a failed guard
  * or builder, and that above a pattern that does not match. */
 typedef struct reason {
@@ -210,10 +241,10 @@ static bool apply(mover *v, surg_node *n, const surg_rule *r, reason *why) {
 static bool try_rules(mover *v, surg_node *n, bool approximate, reason *why) {
   const int op = surg_node_op(n);
   if (v->domain[0]) return false; /* rules are written for opsets of the default domain */
+  const size_t first = first_rule(v, op);
   for (int round = 0; round < 2; round++) {
-    for (size_t i = 0; i < v->rules->list.count; i++) {
-      const surg_rule *r = v->rules->list.items[i];
-      if (r->op != op || !usable(r)) continue;
+    for (size_t i = first; i < v->rules.count && v->rules.items[i]->op == op; i++) {
+      const surg_rule *r = v->rules.items[i];
       v->failed = !surg__rule_read(r);
       if (v->failed) return false;
       if (v->at < r->match.lo || v->at > r->match.hi) continue;
@@ -559,11 +590,10 @@ surg_pass_result surg_pass_move_opset(surg_pass_ctx *p, int64_t to) {
 
 static void move(mover *v, int64_t to) {
   v->ctx = surg_pass_context(v->pass);
-  v->rules = surg__rules_of(v->ctx);
   v->match = surg__calloc(v->ctx, 1, sizeof *v->match);
   if (v->match) v->match->explain = true;
   surg__arena_init(&v->arena, v->ctx);
-  v->failed = !v->rules || !v->match;
+  v->failed = !list_rules(v) || !v->match;
   if (v->match) {
     v->match->ctx = v->ctx;
     v->match->pass = v->pass;
@@ -576,6 +606,7 @@ static void finish(mover *v) {
   for (size_t i = 0; i < v->blockers.count; i++) surg__free(v->ctx, v->blockers.items[i].why);
   surg__vec_free(v->ctx, &v->blockers);
   surg__vec_free(v->ctx, &v->nodes);
+  surg__vec_free(v->ctx, &v->rules);
   surg__vec_free(v->ctx, &v->made);
   surg__arena_free(&v->arena);
   surg__free(v->ctx, v->match);
