@@ -82,6 +82,7 @@ surg_status surg__lost_refuse(surg_model *m, const char *what);
 typedef struct surg__cursor {
   surg__source *src;
   uint64_t pos, end;
+  bool skim; /* most fields are passed over: their pages are read, and not added to the image */
 } surg__cursor;
 typedef struct surg__field {
   uint32_t number, wire;

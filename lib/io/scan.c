@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Validates a whole file against the protobuf-c descriptors of the ONNX messages before anything
  * is decoded: tags, lengths, wire types, depth, UTF-8, and the memory that decoding may need.
- * Afterwards every byte outside large payloads is in the source image, and readers need not
- * check lengths. */
+ * Afterwards every byte outside large payloads is in the source image, or its page was dropped and
+ * comes back with the same bytes: readers need not check lengths. */
 #include "io/wire.h"
 #include "onnx.pb-c.h"
 
@@ -169,6 +169,7 @@ static surg_status run(scan *s) {
     s->pos = next;
     status = check_field(s, &f); /* entering a message sets pos */
     if (status != SURG_OK) return status;
+    surg__source_drop(s->src);
   }
 }
 

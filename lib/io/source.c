@@ -2,15 +2,17 @@
 /* The source image: the bytes of a model file in private memory. A small file is read at once;
  * the pages of a large one are read on request, so that unused weights are never read. The file
  * is not mapped: a byte that was checked cannot change afterwards, and a file that another
- * process truncates causes an error, not a signal. */
+ * process truncates causes an error, not a signal. While a model is loaded, pages are dropped again
+ * where nothing points into them (surg__source_drop); when they are read again, their bytes must be
+ * the same. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/os/os.h"
 #include "io/io.h"
 
-#define PAGE_BITS 12u
-#define PAGE ((uint64_t)1 << PAGE_BITS)
+#define PAGE_BITS SURG__PAGE_BITS
+#define PAGE SURG__PAGE
 #define READ_AHEAD 15u /* extra pages to read when access is sequential */
 #define SPOOL_CHUNK ((size_t)1 << 20)
 
@@ -32,7 +34,12 @@ static surg_status fill(surg__source *s, uint64_t first, uint64_t last, bool seq
     return surg__error(s->ctx, SURG_EIO, s->name, "cannot read at byte %llu: %s",
                        (unsigned long long)from, strerror(err));
   for (uint64_t page = first; page < end; page++)
+    if (!surg__source_same(s, page, s->base + (page << PAGE_BITS))) return SURG_EIO;
+  for (uint64_t page = first; page < end; page++)
     s->filled[page / 64] |= (uint64_t)1 << (page % 64);
+  if (s->low == s->high || first < s->low) s->low = first;
+  if (end > s->high) s->high = end;
+  s->n_filled += (uint32_t)(end - first);
   return SURG_OK;
 }
 

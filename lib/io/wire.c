@@ -90,16 +90,12 @@ static size_t get_value(surg__field *f, const uint8_t *p, uint64_t at, uint64_t 
   return 0;
 }
 
-int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
-                    const char **why) {
-  assert(pos < end && end <= s->size);
-  uint64_t left = end - pos;
-  uint64_t want = left < TAG_BYTES + VARINT_BYTES ? left : TAG_BYTES + VARINT_BYTES;
-  surg_status status = surg__source_need(s, pos, want);
-  if (status != SURG_OK) return status;
+/* Reads the field at `pos` from its first bytes, p. */
+static int read_field(const surg__source *s, const uint8_t *p, uint64_t pos, uint64_t end,
+                      surg__field *f, uint64_t *next, const char **why) {
+  const uint64_t left = end - pos;
   *why = NULL;
   uint64_t tag;
-  const uint8_t *p = s->base + pos;
   size_t used = get_varint(p, (size_t)(left < TAG_BYTES ? left : TAG_BYTES), TAG_BYTES, &tag);
   if (!used || tag > UINT32_MAX || tag >> 3 == 0) {
     *why = "no field starts here";
@@ -110,6 +106,27 @@ int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f,
   if (!more) return SURG_EINVALID;
   *next = pos + used + more + f->body.len;
   return 1;
+}
+
+/* The bytes of a field that tell where the next one is. */
+static uint64_t head_of(uint64_t pos, uint64_t end) {
+  return end - pos < TAG_BYTES + VARINT_BYTES ? end - pos : TAG_BYTES + VARINT_BYTES;
+}
+
+int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
+                    const char **why) {
+  assert(pos < end && end <= s->size);
+  const surg_status status = surg__source_need(s, pos, head_of(pos, end));
+  return status != SURG_OK ? (int)status : read_field(s, s->base + pos, pos, end, f, next, why);
+}
+
+/* As surg__wire_read, without an addition to the image. */
+static int skim(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
+                const char **why) {
+  uint8_t head[TAG_BYTES + VARINT_BYTES];
+  assert(pos < end && end <= s->size);
+  const surg_status status = surg__source_read(s, pos, head, (size_t)head_of(pos, end));
+  return status != SURG_OK ? (int)status : read_field(s, head, pos, end, f, next, why);
 }
 
 /* Whether reading a field failed because a tag of a group is there; *after: the offset after it. */
@@ -165,7 +182,9 @@ int surg__wire_read_any(surg__source *s, uint64_t pos, uint64_t end, surg__field
 int surg__wire_next(surg__cursor *c, surg__field *f) {
   if (c->pos >= c->end) return 0;
   const char *why = NULL;
-  int r = surg__wire_read(c->src, c->pos, c->end, f, &c->pos, &why);
+  int r = c->skim && !c->src->resident
+              ? skim(c->src, c->pos, c->end, f, &c->pos, &why)
+              : surg__wire_read(c->src, c->pos, c->end, f, &c->pos, &why);
   if (r == SURG_EINVALID && why) return surg__wire_error(c->src, c->pos, why);
   return r;
 }

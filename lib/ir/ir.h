@@ -69,11 +69,19 @@ typedef struct surg__source {
   bool resident;   /* all bytes are in memory at base; if false, only the scanned pages */
   uint64_t *filled; /* if not resident: one bit for each page of the image that was read */
   uint64_t asked;   /* if not resident: the last page of the last request */
+  uint64_t low, high; /* every page of the image is in [low, high) */
+  uint64_t n_filled;  /* pages read since the last ones were dropped */
+  bool fixed;         /* pages cannot be dropped */
+  uint64_t **marks;   /* hashes of dropped pages, by SURG__MARKS pages; 0: not dropped before */
   bool base_heap;  /* base is from surg__alloc, not from surg__os_reserve */
   uint64_t dev, ino;
   uint64_t unknown; /* fields that ONNX does not define */
   bool elsewhere;  /* the bytes are not those of the file at `path` */
 } surg__source;
+#define SURG__PAGE_BITS 12u /* log2 of the page size of surg__source.filled */
+#define SURG__PAGE ((uint64_t)1 << SURG__PAGE_BITS)
+#define SURG__MARKS 512u
+#define SURG__IMAGE_PAGES 2048u /* the image that is not dropped while a model is loaded */
 
 /* Files that are no data files of the model: their bytes are copied when the model is saved. */
 typedef enum surg__loan {
@@ -621,6 +629,12 @@ surg__source *surg__source_ref(surg__source *s);
 void surg__source_unref(surg__source *s);
 /* Reads bytes of the source: from the image where they are in memory, else with pread. */
 surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, size_t n);
+/* Whether the bytes of a page that was read are those it had when it was dropped, if it was; else
+ * reports SURG_EIO. */
+bool surg__source_same(const surg__source *s, uint64_t page, const uint8_t *p);
+/* Drops all pages of the image, if these are many: the headers of small weights fill a page each.
+ * Pointers into the image become invalid, so only loading calls this, where it has none. */
+void surg__source_drop(surg__source *s);
 /* Adds a data file that is open as fd, which the model then owns also on failure; NULL: the model
  * has failed. `location` is a plain file name. */
 surg__datafile *surg__datafile_add(surg_model *m, const char *location, int fd, surg__loan loan);

@@ -4,7 +4,15 @@
 #include "base/os/os.h"
 #include "ir/edit.h"
 
-#define PAGE_BITS 12 /* log2 of the page size of surg__source.filled; also in lib/io/source.c */
+static size_t mark_tables(const surg__source *s) {
+  return (size_t)((s->size >> SURG__PAGE_BITS) / SURG__MARKS + 1);
+}
+
+static void free_marks(surg__source *s) {
+  if (!s->marks) return;
+  for (size_t i = 0; i < mark_tables(s); i++) surg__free(s->ctx, s->marks[i]);
+  surg__free(s->ctx, s->marks);
+}
 
 surg__source *surg__source_ref(surg__source *s) {
   if (s) s->refs++;
@@ -22,6 +30,7 @@ void surg__source_unref(surg__source *s) {
   else if (s->base)
     surg__os_release(s->base, (size_t)s->size);
   surg__free(ctx, s->filled);
+  free_marks(s);
   surg__free(ctx, s->name);
   surg__free(ctx, s->path);
   surg__free(ctx, s->dir);
@@ -32,9 +41,91 @@ void surg__source_unref(surg__source *s) {
 static bool in_image(const surg__source *s, uint64_t off, uint64_t n) {
   if (s->resident || n == 0) return true;
   assert(s->filled && off <= s->size && n <= s->size - off);
-  for (uint64_t page = off >> PAGE_BITS; page <= (off + n - 1) >> PAGE_BITS; page++)
+  for (uint64_t page = off >> SURG__PAGE_BITS; page <= (off + n - 1) >> SURG__PAGE_BITS; page++)
     if (!(s->filled[page / 64] >> (page % 64) & 1)) return false;
   return true;
+}
+
+/* The hash of a page; 0 only stands for none. The key is random, so that nobody can write another
+ * page of the same hash into the file. */
+static uint64_t hash_page(const surg__source *s, uint64_t page, const uint8_t *p) {
+  const uint64_t left = s->size - (page << SURG__PAGE_BITS);
+  const uint64_t hash = surg__hash(s->ctx, p, (size_t)(left < SURG__PAGE ? left : SURG__PAGE));
+  return hash ? hash : 1;
+}
+
+static uint64_t mark_of(const surg__source *s, uint64_t page) {
+  const uint64_t *marks = s->marks ? s->marks[page / SURG__MARKS] : NULL;
+  return marks ? marks[page % SURG__MARKS] : 0;
+}
+
+bool surg__source_same(const surg__source *s, uint64_t page, const uint8_t *p) {
+  const uint64_t mark = mark_of(s, page);
+  if (!mark || mark == hash_page(s, page, p)) return true;
+  surg__error(s->ctx, SURG_EIO, s->name, "the file changed while it was read");
+  return false;
+}
+
+/* Stores the hashes of the pages of the image. */
+static bool mark_pages(surg__source *s) {
+  if (!s->marks && !(s->marks = surg__calloc(s->ctx, mark_tables(s), sizeof *s->marks)))
+    return false;
+  for (uint64_t page = s->low; page < s->high; page++) {
+    if (!s->filled[page / 64]) page |= 63; /* no page of this word */
+    if (!(s->filled[page / 64] >> (page % 64) & 1)) continue;
+    uint64_t **table = &s->marks[page / SURG__MARKS];
+    if (!*table && !(*table = surg__calloc(s->ctx, SURG__MARKS, sizeof **table))) return false;
+    if (!(*table)[page % SURG__MARKS])
+      (*table)[page % SURG__MARKS] = hash_page(s, page, s->base + (page << SURG__PAGE_BITS));
+  }
+  return true;
+}
+
+void surg__source_drop(surg__source *s) {
+  if (s->resident || s->fixed || s->n_filled < SURG__IMAGE_PAGES) return;
+  const uint64_t from = s->low << SURG__PAGE_BITS;
+  uint64_t to = s->high << SURG__PAGE_BITS;
+  if (to > s->size) to = s->size;
+  s->fixed = !mark_pages(s) || !surg__os_drop_pages(s->base + from, (size_t)(to - from));
+  if (s->fixed) return;
+  for (uint64_t page = s->low; page < s->high; page++)
+    s->filled[page / 64] &= ~((uint64_t)1 << (page % 64));
+  s->low = s->high = s->n_filled = 0;
+}
+
+#define CHANGED (-1) /* no errno value: reported by surg__source_same */
+
+/* Reads the part of a dropped page that is in [off, off+n), and checks all of the page. */
+static int read_again(const surg__source *s, uint64_t page, uint64_t off, uint8_t *out, size_t n) {
+  uint8_t whole[SURG__PAGE];
+  const uint64_t at = page << SURG__PAGE_BITS, left = s->size - at;
+  const uint64_t end = at + (left < SURG__PAGE ? left : SURG__PAGE);
+  const uint64_t first = at > off ? at : off, last = end < off + n ? end : off + n;
+  const int err = surg__os_pread(s->fd, whole, (size_t)(end - at), at);
+  if (err) return err;
+  if (!surg__source_same(s, page, whole)) return CHANGED;
+  memcpy(out + (first - off), whole + (first - at), (size_t)(last - first));
+  return 0;
+}
+
+/* Reads from the file: dropped pages one by one, what is between them at once. */
+static int read_file(const surg__source *s, uint64_t off, uint8_t *out, size_t n) {
+  const uint64_t end = off + n;
+  for (uint64_t at = off, to; at < end; at = to) {
+    uint64_t page = at >> SURG__PAGE_BITS;
+    int err = 0;
+    if (mark_of(s, page)) {
+      to = (page + 1) << SURG__PAGE_BITS;
+      err = read_again(s, page, off, out, n);
+    } else {
+      do to = ++page << SURG__PAGE_BITS;
+      while (to < end && !mark_of(s, page));
+      if (to > end) to = end;
+      err = surg__os_pread(s->fd, out + (at - off), (size_t)(to - at), at);
+    }
+    if (err) return err;
+  }
+  return 0;
 }
 
 surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, size_t n) {
@@ -46,7 +137,8 @@ surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, si
     memcpy(out, s->base + off, n);
     return SURG_OK;
   }
-  int err = surg__os_pread(s->fd, out, n, off);
+  const int err = s->marks ? read_file(s, off, out, n) : surg__os_pread(s->fd, out, n, off);
+  if (err == CHANGED) return SURG_EIO;
   if (err)
     return surg__error(s->ctx, SURG_EIO, s->name, "cannot read at byte %llu: %s",
                        (unsigned long long)off, strerror(err));

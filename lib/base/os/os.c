@@ -373,6 +373,15 @@ int surg__os_random(void *p, size_t n) {
   return 0;
 }
 
+bool surg__os_drop_pages(void *p, size_t n) {
+#if defined(MADV_DONTNEED) && !defined(__EMSCRIPTEN__)
+  return madvise(p, n, MADV_DONTNEED) == 0;
+#else
+  (void)p, (void)n;
+  return false;
+#endif
+}
+
 void surg__os_large_pages(void *p, size_t n) {
 #ifdef MADV_HUGEPAGE
   const uintptr_t page = (uintptr_t)2 << 20, from = ((uintptr_t)p + page - 1) & ~(page - 1);

@@ -89,6 +89,9 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
 /* Reserves n bytes of zeroed address space; pages use memory once touched. */
 int surg__os_reserve(size_t n, void **p);
 void surg__os_release(void *p, size_t n);
+/* Returns the memory of whole pages of reserved address space, whose content is lost; false: the
+ * pages stay as they are. */
+bool surg__os_drop_pages(void *p, size_t n);
 /* Requests large pages for memory that is about to be filled. Only a hint: it cannot fail. */
 void surg__os_large_pages(void *p, size_t n);
 int surg__os_random(void *p, size_t n);

@@ -393,6 +393,11 @@ void surg__os_release(void *p, size_t n) {
   if (p) VirtualFree(p, 0, MEM_RELEASE);
 }
 
+bool surg__os_drop_pages(void *p, size_t n) {
+  (void)p, (void)n;
+  return false;
+}
+
 void surg__os_large_pages(void *p, size_t n) {
   (void)p, (void)n; /* needs a privilege that users do not have */
 }

@@ -59,10 +59,18 @@ static void *copy(reader *r, const void *items, size_t n, size_t size) {
   return to;
 }
 
+/* Strings up to a page are copied where the image may be dropped; a longer one fixes the image. */
 static bool take_string(reader *r, const surg__field *f, surg_str *out) {
-  surg_status s = surg__source_need(r->L->src, f->body.off, f->body.len);
+  surg__source *src = r->L->src;
+  const size_t n = (size_t)f->body.len;
+  surg_status s = surg__source_need(src, f->body.off, n);
   if (s != SURG_OK) return surg__load_stop(r->L, s);
-  *out = (surg_str){(const char *)r->L->src->base + f->body.off, (size_t)f->body.len};
+  const char *p = (const char *)src->base + f->body.off;
+  if (n > SURG__PAGE)
+    src->fixed = true;
+  else if (!src->resident && !(p = surg__arena_strn(&r->L->m->arena, p, n)))
+    return surg__load_oom(r->L);
+  *out = (surg_str){p, n};
   return true;
 }
 

@@ -264,12 +264,27 @@ static bool define_node(surg__loader *L, surg_graph *g, const surg__field *node)
   return L->status == SURG_OK;
 }
 
+/* Adds a field to the ranges of initializers. */
+static bool pass_over(surg__loader *L, uint64_t from, uint64_t to) {
+  surg__span *last = L->inits.count ? &L->inits.items[L->inits.count - 1] : NULL;
+  if (last && last->off + last->len == from) {
+    last->len = to - last->off;
+    return true;
+  }
+  const surg__span range = {from, to - from};
+  return surg__vec_push(L->ctx, &L->inits, range) || surg__load_oom(L);
+}
+
 bool surg__load_define(surg__loader *L, surg_graph *g) {
   const fields *number = g->kind == SURG_GRAPH_FUNCTION ? &function_fields : &graph_fields;
   surg__cursor c = surg__load_cursor(L, g->src.body);
   surg__field f;
   bool ok = true;
+  L->inits.count = 0;
   while (ok && surg__load_next(L, &c, &f)) {
+    if (g->kind == SURG_GRAPH_MAIN) surg__source_drop(L->src);
+    if (f.number == number->initializer) ok = pass_over(L, f.off, c.pos);
+    if (!ok) return false;
     L->node = g->parent_node; /* a finding in a body is a finding of its node */
     if (f.number == number->node)
       ok = define_node(L, g, &f);

@@ -235,7 +235,17 @@ bool surg__load_link(surg__loader *L, surg_graph *g) {
   surg__cursor c = surg__load_cursor(L, g->src.body);
   surg__field f;
   bool ok = true;
-  while (ok && surg__load_next(L, &c, &f)) ok = link_field(&k, &f);
+  for (size_t i = 0; ok;) {
+    const surg__span *inits = i < L->inits.count ? &L->inits.items[i] : NULL;
+    if (inits && c.pos == inits->off) {
+      c.pos += inits->len;
+      i++;
+    } else if (surg__load_next(L, &c, &f)) {
+      ok = link_field(&k, &f);
+    } else {
+      break;
+    }
+  }
   for (size_t i = 0; i < g->n_out; i++)
     if (g->out[i]->use.value) g->out[i]->use.value->scratch = NULL;
   return ok && L->status == SURG_OK;

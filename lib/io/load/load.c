@@ -105,6 +105,7 @@ static surg_status build(surg__source *src, const surg_load_options *options, lo
   surg__load_free_twins(&L);
   surg__arena_free(&L.scratch);
   surg__vec_free(L.ctx, &L.missing);
+  surg__vec_free(L.ctx, &L.inits);
   surg_status status = L.status;
   if (ok && L.m->status != SURG_OK) status = L.m->status;
   const bool whole = ok && status == SURG_OK && !L.endless;

@@ -179,6 +179,7 @@ static void splice(surg__saver *s, surg__span body, const void *of, put_list put
   uint32_t done = 0;
   if (body.off != 0) {
     surg__cursor c = surg__save_cursor(s, body);
+    c.skim = true;
     surg__field f;
     while (surg__save_next(s, &c, &f)) {
       bool ours = f.number <= LAST_LIST && put(s, of, f.number, false);

@@ -34,15 +34,14 @@ const char *surg__save_text(surg__saver *s, const surg__field *f) {
 }
 
 void surg__save_copy(surg__saver *s, uint32_t number, surg__src src) {
-  uint8_t key[10];
+  uint8_t key[10], at[10];
   size_t n = surg__varint_put(key, (uint64_t)number << 3 | 2);
   assert(src.body.off > src.field_off);
-  surg_status r = surg__source_need(s->m->source, src.field_off, n);
+  surg_status r = surg__source_read(s->m->source, src.field_off, at, n);
   if (r != SURG_OK) {
     surg__save_fail(s, r);
     return;
   }
-  const uint8_t *at = s->m->source->base + src.field_off;
   if (memcmp(at, key, n) == 0) {
     surg__rope_source(&s->rope, src.field_off, src.body.off + src.body.len - src.field_off);
   } else {

@@ -495,6 +495,58 @@ START_TEST(weights_stay_in_large_files) {
 }
 END_TEST
 
+/* Weights of a size that each has a page of its own for its header: these pages are not kept, and
+ * strings of attributes outlast them. `length`: of the string. */
+static void load_small_weights(size_t length) {
+  enum { COUNT = SURG__IMAGE_PAGES + 500, ELEMENTS = 8192 };
+  const int64_t n = ELEMENTS;
+  wire g = {0}, all = {0}, attr = {0}, node = mb_node_in("d", "Use", "w0", "y");
+  char *text = calloc(length + 1, 1);
+  memset(text, 'a', length);
+  wire_str(&attr, 1, "s");
+  wire_bytes(&attr, 4, text, length);
+  wire_int(&attr, 20, 3);
+  wire_message(&node, 5, attr);
+  wire_message(&g, 1, node);
+  float *elements = calloc(ELEMENTS, sizeof *elements);
+  for (int i = 0; i < COUNT; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "w%d", i);
+    wire t = mb_tensor(name, SURG_FLOAT, &n, 1);
+    wire_bytes(&t, 9, elements, ELEMENTS * sizeof *elements);
+    wire_message(&g, 5, t);
+  }
+  wire_message(&g, 12, mb_value("y", SURG_FLOAT, 2));
+  wire_int(&all, 1, 8);
+  mb_import(&all, 8, "", 17);
+  wire_message(&all, 7, g);
+  surg_model *m = load_at("m/m.onnx", all, SURG_OK);
+  free(elements);
+  const surg_node *n0 = surg_graph_first_node(surg_model_graph(m));
+  const surg_str s = surg_attr_string(surg_node_attr(n0, "s"));
+  ck_assert_uint_eq(s.n, length);
+  ck_assert_mem_eq(s.p, text, length);
+  ck_assert(m->source->fixed || m->source->n_filled < SURG__IMAGE_PAGES);
+  ck_assert(length <= SURG__PAGE || m->source->fixed);
+  surg_graph_set_name(surg_model_graph(m), "renamed"); /* the graph is written field by field */
+  const surg_save_options save = {.size = sizeof save, .no_fsync = true};
+  ck_assert_int_eq(surg_model_save(m, "m/out.onnx", &save), SURG_OK);
+  ck_assert(m->source->fixed || m->source->n_filled < SURG__IMAGE_PAGES);
+  surg_model *again = NULL;
+  ck_assert_int_eq(surg_model_load(ctx, "m/out.onnx", NULL, &again), SURG_OK);
+  surg_value *w = surg_graph_find_value(surg_model_graph(again), "w2547");
+  ck_assert_uint_eq(surg_tensor_bytes(surg_value_constant(w)), ELEMENTS * sizeof(float));
+  surg_model_free(again);
+  free(text);
+  surg_model_free(m);
+}
+
+START_TEST(headers_of_small_weights_are_not_kept) {
+  load_small_weights(100);
+  load_small_weights(5000);
+}
+END_TEST
+
 /* Computed data beyond SURG_LIMIT_OWNED_RESIDENT lies in a file, also for a clone. */
 START_TEST(computed_data_spills) {
   surg_model *m = surg_model_new(ctx, 8, 17);
@@ -533,6 +585,7 @@ int main(void) {
   tcase_add_test(f, keys_of_external_data);
   tcase_add_test(f, many_data_files);
   tcase_add_test(f, weights_stay_in_large_files);
+  tcase_add_test(f, headers_of_small_weights_are_not_kept);
   suite_add_tcase(s, t);
   suite_add_tcase(s, f);
   return run_tests(s);

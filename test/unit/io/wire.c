@@ -130,6 +130,45 @@ START_TEST(large_files_fill_lazily) {
 }
 END_TEST
 
+/* Pages that were dropped come back, and must be as they were. */
+START_TEST(dropped_pages_are_read_again) {
+  enum { PAGES = SURG__IMAGE_PAGES + 1 };
+  char path[] = "/tmp/surg-wire-XXXXXX", b[8] = "";
+  const uint64_t size = SURG_LIMIT_RESIDENT + 5000, at = (PAGES - 1) * SURG__PAGE;
+  surg__source *s;
+  int fd = mkstemp(path);
+  ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
+  ck_assert_int_eq(pwrite(fd, "one", 3, 4000), 3);
+  ck_assert_int_eq(pwrite(fd, "two", 3, (off_t)at - 1), 3);
+  ck_assert_int_eq(pwrite(fd, "end", 3, (off_t)size - 3), 3);
+  ck_assert_int_eq(surg__source_open(ctx, path, &s), SURG_OK);
+  ck_assert_int_eq(surg__source_need(s, 0, SURG__PAGE), SURG_OK);
+  surg__source_drop(s);
+  ck_assert_uint_gt(s->n_filled, 0); /* too few to be dropped */
+  ck_assert_int_eq(surg__source_need(s, 0, PAGES * SURG__PAGE), SURG_OK);
+  ck_assert_int_eq(surg__source_need(s, size - 3, 3), SURG_OK);
+  surg__source_drop(s);
+  ck_assert(s->fixed || s->n_filled == 0);
+  ck_assert_int_eq(surg__source_need(s, 4000, 3), SURG_OK);
+  ck_assert_mem_eq(s->base + 4000, "one", 3);
+  ck_assert_int_eq(surg__source_need(s, at - 1, 3), SURG_OK); /* of two pages */
+  ck_assert_mem_eq(s->base + at - 1, "two", 3);
+  ck_assert_int_eq(surg__source_read(s, size - 3, b, 3), SURG_OK); /* the page at the end is short */
+  ck_assert_mem_eq(b, "end", 3);
+  if (!s->fixed) {
+    ck_assert_int_eq(pwrite(fd, "x", 1, 5 * SURG__PAGE), 1);
+    ck_assert_int_eq(surg__source_read(s, 5 * SURG__PAGE + 100, b, 3), SURG_EIO);
+    ck_assert_ptr_nonnull(strstr(surg_context_error(ctx), "changed while it was read"));
+    surg_context_clear_error(ctx);
+    ck_assert_int_eq(surg__source_need(s, 5 * SURG__PAGE + 100, 3), SURG_EIO);
+    ck_assert_ptr_nonnull(strstr(surg_context_error(ctx), "changed while it was read"));
+  }
+  surg__source_unref(s);
+  close(fd);
+  unlink(path);
+}
+END_TEST
+
 START_TEST(sources_report_what_they_cannot_open) {
   surg__source *s;
   ck_assert_int_eq(surg__source_open(ctx, "/nonexistent/model.onnx", &s), SURG_EIO);
@@ -175,6 +214,7 @@ int main(void) {
   tcase_add_test(t, broken_fields_are_refused);
   tcase_add_test(t, varints_round_trip);
   tcase_add_test(t, large_files_fill_lazily);
+  tcase_add_test(t, dropped_pages_are_read_again);
   tcase_add_test(t, sources_report_what_they_cannot_open);
   tcase_add_test(t, what_is_no_model_is_named);
   suite_add_tcase(s, t);
