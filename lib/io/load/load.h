@@ -47,8 +47,8 @@ typedef struct surg__loader {
                                   * address */
   const char **names;
   SURG_VEC(surg__missing) missing;
-  /* Of the graph being read: ranges of consecutive initializers, in order. Linking passes over them,
-   * so that a large file is not read once more. */
+  /* Of the graph being read: ranges of consecutive initializers, in order. Linking passes over
+   * them, so that a large file is not read once more. */
   SURG_VEC(surg__span) inits;
 } surg__loader;
 
