@@ -103,14 +103,15 @@ void surg__ort_close(surg__ort *o) {
  * binary format, so that the runtime can read it. */
 static bool stands_in_file(const surg_model *m) {
   const surg__source *src = m->source;
-  uint8_t head[16];
+  uint8_t head[16], was[sizeof head];
   const size_t n = src && src->size < sizeof head ? (size_t)src->size : sizeof head;
   int fd = -1;
   if (m->dirty || !src || !src->path || m->options.external_root) return false;
   if (surg__os_open_read(-1, src->path, &fd) != 0) return false;
   surg__stat st;
   const bool same = surg__os_stat_fd(fd, &st) == 0 && st.size == src->size &&
-                    surg__os_pread(fd, head, n, 0) == 0 && memcmp(head, src->base, n) == 0;
+                    surg__os_pread(fd, head, n, 0) == 0 &&
+                    surg__source_read(src, 0, was, n) == SURG_OK && memcmp(head, was, n) == 0;
   surg__os_close(fd);
   return same;
 }
