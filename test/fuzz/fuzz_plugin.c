@@ -25,6 +25,7 @@ typedef struct plugin {
   surg_registry *registry;
   surg_pass_ctx *pass;
   surg_model *m, *other;
+  unsigned *polled; /* times that the call was asked whether to end; NULL: outside of calls */
   POOL(graph) graph;
   POOL(node) node;
   POOL(value) value;
@@ -266,7 +267,10 @@ static surg_pass_result run(surg_pass_ctx *pass, surg_graph *graph) {
   for (int i = 0; i < CALLS_MOST && f->in < f->end; i++) {
     const unsigned low = byte(f), which = (low | byte(f) << 8) % (CALLS + 8);
     if (getenv("FUZZ_CALLS")) fprintf(stderr, "call %u\n", which); /* `case` of fuzz_calls.h */
+    unsigned polls = 0;
+    f->polled = &polls;
     call(f, which);
+    f->polled = NULL;
     after_call(f);
   }
   const surg_status s = surg_model_status(f->m);
@@ -274,6 +278,13 @@ static surg_pass_result run(surg_pass_ctx *pass, surg_graph *graph) {
   require(s == SURG_OK ? verified != SURG_EINTERNAL : verified != SURG_OK);
   if (s == SURG_OK && verified == SURG_OK) saved(f->ctx, f->m);
   return surg_model_epoch(f->m) == before ? SURG_PASS_UNCHANGED : SURG_PASS_CHANGED;
+}
+
+/* Ends a call that computes for long: a run of the model with sizes that the bytes chose. */
+static bool is_long(void *user) {
+  enum { POLLS = 200 };
+  plugin *f = user;
+  return f->polled && ++*f->polled > POLLS;
 }
 
 static surg_context *context(void) {
@@ -291,7 +302,8 @@ static surg_context *context(void) {
                                  .run = run};
   if (runs++ % RUNS == 0) {
     surg_context_free(ctx);
-    const surg_config config = {.size = sizeof config, .max_memory = 256u << 20, .seed = 1};
+    const surg_config config = {.size = sizeof config, .max_memory = 256u << 20, .seed = 1,
+                                .cancel = is_long, .user = &state};
     ctx = surg_context_new(&config);
     require(surg_registry_add_pass(surg_context_passes(ctx), &pass) == SURG_OK);
   }
