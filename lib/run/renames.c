@@ -107,6 +107,7 @@ surg_status surg__renames_load(surg_context *ctx, const char *path, surg__rename
   for (rename_t *e = by_last, *next; e; e = next) {
     next = e->hh.next;
     HASH_DEL(by_last, e);
+    surg__hash_failed = false; /* an entry that follows one that failed may be added */
     HASH_ADD_KEYPTR(hh, by_first, e->before, strlen(e->before), e);
     if (!surg__hash_failed) continue;
     free_one(e);

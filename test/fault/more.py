@@ -98,6 +98,11 @@ def add_reports(tool, make, add, onnx, other):
     small, log = other + ".small.onnx", other + ".log"
     subprocess.run([tool, "simplify", "--log", log, "--quiet", other, small], check=True)
     add("diff with a log", ["diff", "--json", "--log", log, other, small], ok=1)
+    several = other + ".several.log"
+    with open(several, "w") as f:
+        for i in range(4):
+            f.write('{"event": "rename-value", "graph": "main", "value": "b%d", "old": "a%d"}\n' % (i, i))
+    add("verify with a log of several names", ["verify", "--log", several, onnx, onnx])
     extra = [onnx + ".extra%d.onnx" % i for i in range(2)]
     for i, path in enumerate(extra):  # field 900, of two bytes
         with open(onnx, "rb") as f, open(path, "wb") as g:
