@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs golden cases: a command, a model as text, and what must come out.
 
-    run.py CASEDIR --tool PATH [--update] [--only NAME] [--limits] [--every N]
+    run.py CASEDIR --tool PATH [--update] [--only NAME] [--limits] [--every N [--first K]]
            [--under COMMAND]
 
 A case is one text file:
@@ -203,10 +203,11 @@ def main():
     parser.add_argument('--only')
     parser.add_argument('--limits', action='store_true')
     parser.add_argument('--every', type=int, default=1, metavar='N', help='one case in N')
+    parser.add_argument('--first', type=int, default=0, metavar='K', help='from case K on')
     parser.add_argument('--under', default='', metavar='COMMAND', help='what runs the program')
     options = parser.parse_args()
     tool = shlex.split(options.under) + [str(pathlib.Path(options.tool).resolve())]
-    cases = sorted(options.casedir.rglob('*.txt'))[::options.every]
+    cases = sorted(options.casedir.rglob('*.txt'))[options.first::options.every]
     if options.only:
         cases = [c for c in cases if c.stem == options.only]
     if not cases:
