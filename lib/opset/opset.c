@@ -331,8 +331,38 @@ static bool has_stranger(const surg_node *n, const surg_schema *from, const surg
   return false;
 }
 
+/* Whether a node is of the domain that moves, and of no operator of it yet: the operator may come
+ * with a later opset. */
+static bool is_unknown(const mover *v, const surg_node *n) {
+  const char *domain = surg__default_domain(surg_node_domain(n)) ? "" : surg_node_domain(n);
+  return surg_node_class(n) == SURG_OP_CLASS_CUSTOM && !strcmp(domain, v->domain);
+}
+
+/* Whether an operator accepts the form of a node. */
+static bool accepts(const surg_schema *s, const surg_node *n) {
+  const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
+  bool fits = in >= s->min_in && in <= s->max_in && out >= s->min_out && out <= s->max_out;
+  for (size_t i = 0; fits && i < surg_node_attr_count(n); i++) {
+    const surg_attr *a = surg_node_attr_at(n, i);
+    const surg__attr_def *d = surg__schema_attr(s, surg_attr_name(a));
+    fits = d && (d->kind == surg_attr_get_kind(a) || surg_attr_ref(a));
+  }
+  for (uint32_t i = 0; fits && i < s->n_attrs; i++)
+    fits = !s->attrs[i].required || surg_node_attr(n, s->attrs[i].name);
+  return fits;
+}
+
+/* A node of no operator becomes one that the other version defines, if it has its form. */
+static void visit_unknown(mover *v, surg_node *n) {
+  const surg_schema *to =
+      is_unknown(v, n) ? surg_schema_find(v->domain, surg_node_op_type(n), v->next) : NULL;
+  if (to && !(to->flags & SURG__OP_DEPRECATED) && !accepts(to, n))
+    block(v, n, "the other version defines an operator of this name that does not accept the node");
+}
+
 static void visit(mover *v, surg_node *n) {
   const surg_schema *from = surg_node_schema(n);
+  if (!from) visit_unknown(v, n);
   if (!from || strcmp(from->domain, v->domain) || surg_node_class(n) != SURG_OP_CLASS_BUILTIN)
     return;
   /* An operator of a runtime is not in any opset. */
@@ -379,13 +409,6 @@ static bool collect(mover *v) {
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       if (!surg__vec_push(v->ctx, &v->nodes, n)) return false;
   return true;
-}
-
-/* Whether a node is of the domain that moves, and of no operator of it yet: the operator may come
- * with a later opset. */
-static bool is_unknown(const mover *v, const surg_node *n) {
-  const char *domain = surg__default_domain(surg_node_domain(n)) ? "" : surg_node_domain(n);
-  return surg_node_class(n) == SURG_OP_CLASS_CUSTOM && !strcmp(domain, v->domain);
 }
 
 /* Whether any node's operator changes between opsets a and b, or comes with one of them. */

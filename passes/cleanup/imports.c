@@ -22,6 +22,15 @@ static surg_status import(surg_pass_ctx *p, const missing *m) {
   return missing_import(p, m);
 }
 
+/* With the import, the model would be invalid. */
+static void tell_unfit(surg_pass_ctx *p, const missing *m) {
+  char text[256];
+  snprintf(text, sizeof text,
+           "domain '%.100s' is not imported, and version %lld does not accept this node: left",
+           surg_node_domain(m->node), (long long)m->version);
+  surg_pass_note(p, m->unfit, text);
+}
+
 static void tell_left(surg_pass_ctx *p, size_t left) {
   char text[128];
   if (left == 0) return;
@@ -38,6 +47,10 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   if (!missing_imports(p, &list)) return SURG_PASS_FAILED;
   for (const missing *m = list; m; m = m->next) {
+    if (m->unfit) {
+      tell_unfit(p, m);
+      continue;
+    }
     const bool has_room = missing_room(p, m);
     left += !has_room;
     if (!has_room || !surg_pass_allow(p)) continue;

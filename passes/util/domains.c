@@ -56,6 +56,16 @@ static size_t attr_of(const surg_schema *s, const char *name) {
   return i;
 }
 
+bool domains_counts_fit(const surg_node *n, const surg_schema *s, char *text, size_t size) {
+  const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
+  if (in >= surg_schema_min_inputs(s) && in <= surg_schema_max_inputs(s) &&
+      out >= surg_schema_min_outputs(s) && out <= surg_schema_max_outputs(s))
+    return true;
+  snprintf(text, size, "%s does not accept %zu input%s and %zu output%s", surg_schema_name(s), in,
+           in == 1 ? "" : "s", out, out == 1 ? "" : "s");
+  return false;
+}
+
 bool domains_attrs_fit(const surg_node *n, const surg_schema *s, char *text, size_t size) {
   for (size_t i = 0; i < surg_node_attr_count(n); i++) {
     const surg_attr *a = surg_node_attr_at(n, i);
@@ -178,14 +188,7 @@ bool domains_takes(const surg_node *n, char *text, size_t size) {
     return false;
   }
   if (!s) return is_custom(n, text, size);
-  const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
-  if (in < surg_schema_min_inputs(s) || in > surg_schema_max_inputs(s) ||
-      out < surg_schema_min_outputs(s) || out > surg_schema_max_outputs(s)) {
-    snprintf(text, size, "%s does not accept %zu input%s and %zu output%s", surg_schema_name(s), in,
-             in == 1 ? "" : "s", out, out == 1 ? "" : "s");
-    return false;
-  }
-  return domains_attrs_fit(n, s, text, size);
+  return domains_counts_fit(n, s, text, size) && domains_attrs_fit(n, s, text, size);
 }
 
 static bool has_node(const surg_graph *g, const char *spec) {

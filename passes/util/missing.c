@@ -65,11 +65,36 @@ static bool collect(surg_pass_ctx *p, table *seen, missing **list) {
   return true;
 }
 
+static void judge_node(missing *m, surg_node *n) {
+  char why[256];
+  const surg_schema *s = surg_schema_find(surg_node_domain(n), surg_node_op_type(n), m->version);
+  if (m->unfit || !s || surg_node_function(n)) return;
+  if (!domains_counts_fit(n, s, why, sizeof why) || !domains_attrs_fit(n, s, why, sizeof why))
+    m->unfit = n;
+}
+
+/* Finds nodes that the chosen versions do not accept. */
+static bool judge(surg_pass_ctx *p, table *seen, missing *list) {
+  const surg_model *m = surg_pass_model(p);
+  for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g)) {
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+      missing one = {.node = n, .in = surg_graph_function(g)};
+      if (!lacks(n)) continue;
+      missing *first = table_meet(seen, hash_missing(&one), &one, same_missing, NULL);
+      if (!first) return false;
+      if (first != &one) judge_node(first, n); /* else the table has no room for it */
+    }
+  }
+  for (; list; list = list->next) judge_node(list, list->node);
+  return true;
+}
+
 bool missing_imports(surg_pass_ctx *p, missing **list) {
   const size_t count = count_nodes(surg_pass_model(p));
   table seen;
   *list = NULL;
-  return count == 0 || (table_make(&seen, p, count) && collect(p, &seen, list));
+  return count == 0 || (table_make(&seen, p, count) && collect(p, &seen, list) &&
+                        judge(p, &seen, *list));
 }
 
 bool missing_room(const surg_pass_ctx *p, const missing *m) {
