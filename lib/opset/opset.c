@@ -356,7 +356,7 @@ static bool accepts(const surg_schema *s, const surg_node *n) {
 static void visit_unknown(mover *v, surg_node *n) {
   const surg_schema *to =
       is_unknown(v, n) ? surg_schema_find(v->domain, surg_node_op_type(n), v->next) : NULL;
-  if (to && !(to->flags & SURG__OP_DEPRECATED) && !accepts(to, n))
+  if (to && !accepts(to, n))
     block(v, n, "the other version defines an operator of this name that does not accept the node");
 }
 

@@ -195,11 +195,34 @@ static bool may(inlining *in, const surg_node *n) {
   return !in->stop;
 }
 
+/* A node of the body that requires an input which the call leaves out, or NULL: without the function
+ * the model would be invalid. */
+static const surg_node *requires_absent(const surg_node *n, const surg_function *f) {
+  const surg_graph *body = surg_function_graph(f);
+  for (size_t i = 0; i < surg_graph_input_count(body); i++) {
+    if (i < surg_node_input_count(n) && surg_node_input(n, i)) continue;
+    const surg_use *u = surg_value_first_use(surg_graph_input(body, i));
+    for (; u; u = surg_use_next(u)) {
+      const surg_node *reader = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+      const surg_schema *s = reader ? surg_node_schema(reader) : NULL;
+      if (s && surg_use_index(u) < surg_schema_min_inputs(s)) return reader;
+    }
+  }
+  return NULL;
+}
+
 static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next) {
   surg_function *f = surg_node_function(n);
   assert(f);
   char text[INLINE_TEXT];
   const char *domain;
+  const surg_node *reader = requires_absent(n, f);
+  if (reader) {
+    snprintf(text, sizeof text, "left: an input is absent, and %.100s in the body requires it",
+             surg_node_op_type(reader));
+    surg_pass_note(in->p, n, text);
+    return SURG_PASS_UNCHANGED;
+  }
   if (!may(in, n)) return SURG_PASS_UNCHANGED;
   if (inline_differs(f, surg_node_graph(n), text, &domain)) return surg_pass_fail(in->p, n, text);
   if (!remember_domain(in, surg_function_domain(f))) return SURG_PASS_FAILED;

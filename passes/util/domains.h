@@ -20,8 +20,8 @@ void domains_found_anywhere(surg_pass_ctx *p, const char *spec);
 /* Splits "com.acme.Foo": returns the domain ("" for ONNX's own), *op is the operator. NULL: out
  * of memory. The domain is memory of the pass, *op points into `spec`. */
 const char *domains_split(surg_pass_ctx *p, const char *spec, const char **op);
-/* Whether the schema accepts the numbers of inputs and outputs of n. If not, the reason is written to
- * `text`. */
+/* Whether the schema accepts the numbers of inputs and outputs of n. If not, the reason is written
+ * to `text`. */
 bool domains_counts_fit(const surg_node *n, const surg_schema *s, char *text, size_t size);
 /* Whether the attributes of n match the schema: all known, of the right kind, required ones
  * present. If not, the reason is written to `text`. */

@@ -14,8 +14,8 @@ typedef struct missing {
   surg_node *node;      /* the first node of the domain */
   surg_function *in;    /* the function that lacks the import; NULL: the model */
   int64_t version;      /* lowest version that fits all nodes; 1 without a schema */
-  surg_node *unfit;     /* the first node that its operator of this version does not accept, or NULL:
-                         * with the import the model would be invalid */
+  surg_node *unfit;     /* the first node that its operator of this version does not accept, or
+                         * NULL: with the import the model would be invalid */
 } missing;
 
 /* Lists each missing import once per model or function; memory of the pass. False: out of
