@@ -195,6 +195,30 @@ static bool may(inlining *in, const surg_node *n) {
   return !in->stop;
 }
 
+static bool has_default(const surg_function *f, const char *name) {
+  for (size_t i = 0; i < surg_function_attr_count(f); i++)
+    if (strcmp(surg_function_attr_name(f, i), name) == 0)
+      return surg_function_attr_default(f, i) != NULL;
+  return false;
+}
+
+/* A node of the body with a required attribute that neither the call nor the function gives. */
+static const surg_node *requires_attribute(const surg_node *n, const surg_function *f) {
+  const surg_graph *body = surg_function_graph(f);
+  for (surg_graph *g = NULL; (g = surg_graph_next_inner(body, g));)
+    for (surg_node *r = surg_graph_first_node(g); r; r = surg_node_next(r)) {
+      const surg_schema *s = surg_node_schema(r);
+      for (size_t k = 0; s && k < surg_schema_attr_count(s); k++) {
+        const surg_attr *a = surg_schema_attr_required(s, k)
+                                 ? surg_node_attr(r, surg_schema_attr_name(s, k))
+                                 : NULL;
+        const char *ref = a ? surg_attr_ref(a) : NULL;
+        if (ref && !surg_node_attr(n, ref) && !has_default(f, ref)) return r;
+      }
+    }
+  return NULL;
+}
+
 /* A node of the body that requires an input which the call leaves out, or NULL: without the function
  * the model would be invalid. */
 static const surg_node *requires_absent(const surg_node *n, const surg_function *f) {
@@ -217,9 +241,10 @@ static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next
   char text[INLINE_TEXT];
   const char *domain;
   const surg_node *reader = requires_absent(n, f);
-  if (reader) {
-    snprintf(text, sizeof text, "left: an input is absent, and %.100s in the body requires it",
-             surg_node_op_type(reader));
+  const surg_node *bare = reader ? NULL : requires_attribute(n, f);
+  if (reader || bare) {
+    snprintf(text, sizeof text, "left: an %s is absent, and %.100s in the body requires it",
+             reader ? "input" : "attribute", surg_node_op_type(reader ? reader : bare));
     surg_pass_note(in->p, n, text);
     return SURG_PASS_UNCHANGED;
   }

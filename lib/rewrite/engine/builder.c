@@ -110,6 +110,11 @@ void surg__b_set_int(surg__builder *b, const surg_value *v, const char *name, in
   if (n) check(b, surg_node_set_int(n, name, i));
 }
 
+void surg__b_set_to(surg__builder *b, const surg_value *v, int dtype) {
+  surg_node *n = maker(b, v);
+  if (n) check(b, surg__rcast_to(n, b->m->opset, dtype));
+}
+
 void surg__b_set_ints(surg__builder *b, const surg_value *v, const char *name, const int64_t *i,
                       size_t n) {
   surg_node *node = maker(b, v);

@@ -422,6 +422,16 @@ static surg_value *typed(surg_value *constant) {
   return constant;
 }
 
+surg_status surg__rcast_to(surg_node *cast, int64_t opset, int dtype) {
+  char name[32];
+  size_t i = 0;
+  if (opset >= 6) return surg_node_set_int(cast, "to", dtype);
+  for (const char *c = surg__dtype_name(dtype); c && *c && i + 1 < sizeof name; c++)
+    name[i++] = (char)(*c >= 'a' && *c <= 'z' ? *c - 'a' + 'A' : *c);
+  name[i] = 0;
+  return surg_node_set_string(cast, "to", name);
+}
+
 surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, const char *name,
                             surg_tensor *t) {
   assert(!before || surg_node_graph(before) == g);
@@ -435,7 +445,7 @@ surg_value *surg__rconstant(surg__match *m, surg_graph *g, surg_node *before, co
     surg_value *v = name ? surg_graph_constant(g, before, name, doubles[k]) : NULL;
     parts[k] = v ? put_node(m, g, before, "Cast", "cast", v, NULL) : NULL;
     if (!parts[k] ||
-        surg_node_set_int(surg_value_producer(parts[k], NULL), "to", surg_tensor_dtype(t)))
+        surg__rcast_to(surg_value_producer(parts[k], NULL), m->opset, surg_tensor_dtype(t)))
       return NULL;
   }
   return parts[1] ? put_node(m, g, before, "Add", "sum", parts[0], parts[1]) : parts[0];

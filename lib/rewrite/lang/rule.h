@@ -421,7 +421,10 @@ surg_value *surg__b_binary(surg__builder *b, const char *op_type, surg_value *x,
 /* Creates an operator with axes: an attribute or an input, as the schema of the opset requires. */
 surg_value *surg__b_over(surg__builder *b, const char *op_type, surg_value *x, const int64_t *axes,
                          size_t n);
+/* Sets the element type that a Cast produces: before opset 6 it is a name, such as "INT8". */
+surg_status surg__rcast_to(surg_node *cast, int64_t opset, int dtype);
 /* Set attributes of the node that produces v. */
+void surg__b_set_to(surg__builder *b, const surg_value *v, int dtype); /* of a Cast */
 void surg__b_set_int(surg__builder *b, const surg_value *v, const char *name, int64_t i);
 /* Copies the attributes of a matched node `from` to the producer of v, except those whose names
  * start with a word of `except` (ends with NULL; NULL: none). */

@@ -10,7 +10,8 @@ static surg_status constant_to_initializer(surg__builder *b) {
   surg_tensor *t = surg_value_constant(y), *doubles[2];
   if (surg__b_bad(b, !t, "the rank of an input is unknown") ||
       surg__b_bad(
-          b, !surg__rinitializers(b->m) && (b->m->opset >= 9 || !surg__rdoubles(b->m, t, doubles)),
+          b, !surg__rinitializers(b->m) && (b->m->opset >= 9 || !surg__rdoubles(b->m, t, doubles) ||
+                                            (b->m->opset < 6 && doubles[1])), /* a sum of ints */
           "constants cannot be initializers here"))
     return SURG_EUNSUPPORTED;
   surg_value *v = surg__rconstant(b->m, b->m->g, b->m->last, surg_value_name(y), t);

@@ -19,7 +19,7 @@ surg_value *surg__bint(surg__builder *b, int64_t n) {
 
 surg_value *surg__b_cast(surg__builder *b, surg_value *v, int dtype) {
   surg_value *c = surg__b_unary(b, "Cast", v);
-  surg__b_set_int(b, c, "to", dtype);
+  surg__b_set_to(b, c, dtype);
   return c;
 }
 

@@ -83,7 +83,7 @@ surg__built surg__built_matmul(surg__builder *b, surg__built x, surg__built y) {
 surg__built surg__built_cast(surg__builder *b, surg__built x, int dtype) {
   if (x.dtype == dtype) return x;
   x.v = surg__b_unary(b, "Cast", x.v);
-  surg__b_set_int(b, x.v, "to", dtype);
+  surg__b_set_to(b, x.v, dtype);
   x.dtype = dtype;
   return x;
 }
