@@ -195,32 +195,40 @@ static bool may(inlining *in, const surg_node *n) {
   return !in->stop;
 }
 
-static bool has_default(const surg_function *f, const char *name) {
-  for (size_t i = 0; i < surg_function_attr_count(f); i++)
-    if (strcmp(surg_function_attr_name(f, i), name) == 0)
-      return surg_function_attr_default(f, i) != NULL;
-  return false;
+/* The value of an attribute of the function in a call; NULL: none. */
+static const surg_attr *given(const surg_node *n, const surg_function *f, const char *name) {
+  const surg_attr *a = surg_node_attr(n, name);
+  for (size_t i = 0; !a && i < surg_function_attr_count(f); i++)
+    if (strcmp(surg_function_attr_name(f, i), name) == 0) a = surg_function_attr_default(f, i);
+  return a;
 }
 
-/* A node of the body with a required attribute that neither the call nor the function gives. */
-static const surg_node *requires_attribute(const surg_node *n, const surg_function *f) {
+/* Whether an operator accepts an attribute of the function in place of a reference to it. */
+static bool attribute_fits(const surg_schema *s, const char *name, const surg_attr *value) {
+  size_t k = 0;
+  while (k < surg_schema_attr_count(s) && strcmp(surg_schema_attr_name(s, k), name) != 0) k++;
+  if (k == surg_schema_attr_count(s)) return true;
+  return value ? surg_attr_ref(value) || surg_attr_get_kind(value) == surg_schema_attr_kind(s, k)
+               : !surg_schema_attr_required(s, k);
+}
+
+/* A node of the body that does not accept an attribute as the call gives it, or NULL. */
+static const surg_node *refuses_attribute(const surg_node *n, const surg_function *f) {
   const surg_graph *body = surg_function_graph(f);
   for (surg_graph *g = NULL; (g = surg_graph_next_inner(body, g));)
     for (surg_node *r = surg_graph_first_node(g); r; r = surg_node_next(r)) {
       const surg_schema *s = surg_node_schema(r);
-      for (size_t k = 0; s && k < surg_schema_attr_count(s); k++) {
-        const surg_attr *a = surg_schema_attr_required(s, k)
-                                 ? surg_node_attr(r, surg_schema_attr_name(s, k))
-                                 : NULL;
-        const char *ref = a ? surg_attr_ref(a) : NULL;
-        if (ref && !surg_node_attr(n, ref) && !has_default(f, ref)) return r;
+      for (size_t k = 0; s && k < surg_node_attr_count(r); k++) {
+        const surg_attr *a = surg_node_attr_at(r, k);
+        const char *ref = surg_attr_ref(a);
+        if (ref && !attribute_fits(s, surg_attr_name(a), given(n, f, ref))) return r;
       }
     }
   return NULL;
 }
 
-/* A node of the body that requires an input which the call leaves out, or NULL: without the function
- * the model would be invalid. */
+/* A node of the body that requires an input which the call leaves out, or NULL: without the
+ * function the model would be invalid. */
 static const surg_node *requires_absent(const surg_node *n, const surg_function *f) {
   const surg_graph *body = surg_function_graph(f);
   for (size_t i = 0; i < surg_graph_input_count(body); i++) {
@@ -241,10 +249,11 @@ static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next
   char text[INLINE_TEXT];
   const char *domain;
   const surg_node *reader = requires_absent(n, f);
-  const surg_node *bare = reader ? NULL : requires_attribute(n, f);
-  if (reader || bare) {
-    snprintf(text, sizeof text, "left: an %s is absent, and %.100s in the body requires it",
-             reader ? "input" : "attribute", surg_node_op_type(reader ? reader : bare));
+  const surg_node *other = reader ? NULL : refuses_attribute(n, f);
+  if (reader || other) {
+    snprintf(text, sizeof text, "left: %s, and %.100s in the body requires it",
+             reader ? "an input is absent" : "an attribute is absent or of another kind",
+             surg_node_op_type(reader ? reader : other));
     surg_pass_note(in->p, n, text);
     return SURG_PASS_UNCHANGED;
   }
