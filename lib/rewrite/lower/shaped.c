@@ -19,9 +19,22 @@ bool surg__built_of(surg_value *v, surg__built *out) {
   return out->dtype != 0;
 }
 
+/* Emissions add and multiply sizes: no tensor that an engine could hold comes near this limit. */
+#define MOST_ELEMENTS (UINT64_C(1) << 48)
+
+static bool is_huge(const surg__built *x) {
+  uint64_t count = 1;
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (x->d[i].n > 0 &&
+        (!surg__mul_u64(count, (uint64_t)x->d[i].n, &count) || count > MOST_ELEMENTS))
+      return true;
+  return false;
+}
+
 bool surg__built_get(const surg__builder *b, const char *name, surg__built *out) {
   const surg_value *v = surg__b_get(b, name);
-  if (surg__built_of(surg__b_get(b, name), out)) return true;
+  if (surg__built_of(surg__b_get(b, name), out))
+    return !is_huge(out) || surg__b_lacks(b, name, "it has too many elements");
   if (!v) return false; /* absent, which is often allowed */
   const surg_type *t = surg_value_type(v);
   return surg__b_lacks(b, name, !t || !surg_type_has_rank(t)
