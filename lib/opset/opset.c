@@ -342,6 +342,10 @@ static bool is_unknown(const mover *v, const surg_node *n) {
 static bool accepts(const surg_schema *s, const surg_node *n) {
   const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
   bool fits = in >= s->min_in && in <= s->max_in && out >= s->min_out && out <= s->max_out;
+  for (size_t i = 0; fits && i < in; i++) {
+    const surg__param *p = surg__schema_formal(s, false, i);
+    fits = surg_node_input(n, i) || (p && p->option == SURG__OPTIONAL);
+  }
   for (size_t i = 0; fits && i < surg_node_attr_count(n); i++) {
     const surg_attr *a = surg_node_attr_at(n, i);
     const surg__attr_def *d = surg__schema_attr(s, surg_attr_name(a));

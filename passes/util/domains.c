@@ -59,8 +59,13 @@ static size_t attr_of(const surg_schema *s, const char *name) {
 bool domains_counts_fit(const surg_node *n, const surg_schema *s, char *text, size_t size) {
   const size_t in = surg_node_input_count(n), out = surg_node_output_count(n);
   if (in >= surg_schema_min_inputs(s) && in <= surg_schema_max_inputs(s) &&
-      out >= surg_schema_min_outputs(s) && out <= surg_schema_max_outputs(s))
-    return true;
+      out >= surg_schema_min_outputs(s) && out <= surg_schema_max_outputs(s)) {
+    size_t i = 0;
+    while (i < surg_schema_min_inputs(s) && surg_node_input(n, i)) i++;
+    if (i == surg_schema_min_inputs(s)) return true;
+    snprintf(text, size, "%s requires input %zu", surg_schema_name(s), i);
+    return false;
+  }
   snprintf(text, size, "%s does not accept %zu input%s and %zu output%s", surg_schema_name(s), in,
            in == 1 ? "" : "s", out, out == 1 ? "" : "s");
   return false;
