@@ -34,7 +34,7 @@ static int find_entry(int dirfd, const char *name, char *out, size_t cap) {
 
 /* Resolves one component: the exact entry if it exists, else the similar one. */
 static int find_component(int dirfd, const char *name, size_t n, char *out, size_t cap) {
-  struct stat st;
+  struct stat st = {0};
   char text[256];
   if (n == 0 || n >= sizeof text || n >= cap) return ENOENT;
   memcpy(text, name, n);

@@ -56,7 +56,7 @@ static double seconds_now(void) {
 
 /* Limits the output, which would soon fill a disk. */
 static bool says_too_much(int out) {
-  struct stat st;
+  struct stat st = {0};
   return out >= 0 && fstat(out, &st) == 0 && st.st_size > SURG__CHILD_OUTPUT;
 }
 

@@ -126,6 +126,7 @@ int surg__os_realpath(const char *path, char **out) {
   return *out ? 0 : errno;
 }
 
+/* A stat is zeroed before it is filled: MemorySanitizer does not know fstat of newer glibc. */
 static int fill_stat(int r, const struct stat *st, surg__stat *out) {
   if (r != 0) return errno;
   *out = (surg__stat){.size = (uint64_t)st->st_size,
@@ -144,19 +145,19 @@ static int fill_stat(int r, const struct stat *st, surg__stat *out) {
 
 int surg__os_stat_fd(int fd, surg__stat *out) {
   SURG_SYS_FAULT(EIO);
-  struct stat st;
+  struct stat st = {0};
   return fill_stat(fstat(fd, &st), &st, out);
 }
 
 int surg__os_stat(const char *path, surg__stat *out) {
   SURG_SYS_FAULT(EIO);
-  struct stat st;
+  struct stat st = {0};
   return fill_stat(stat(path, &st), &st, out);
 }
 
 int surg__os_lstat(const char *path, surg__stat *out) {
   SURG_SYS_FAULT(EIO);
-  struct stat st;
+  struct stat st = {0};
   return fill_stat(lstat(path, &st), &st, out);
 }
 
@@ -225,7 +226,7 @@ int surg__os_close(int fd) {
 uint64_t surg__os_hole_end(int fd, uint64_t off, uint64_t end) {
 #ifdef SEEK_DATA
   if (off > INT64_MAX || end <= off) return off;
-  struct stat st;
+  struct stat st = {0};
   const off_t data = lseek(fd, (off_t)off, SEEK_DATA);
   if (data >= 0) return (uint64_t)data < end ? (uint64_t)data : end;
   /* ENXIO: no data up to the end of the file, unless that has become shorter. */
@@ -246,7 +247,7 @@ static uint64_t data_end(int in, uint64_t off, uint64_t end) {
 
 /* Extends `out` by n zero bytes that need no space on the disk. False: it cannot be extended. */
 static bool add_hole(int out, uint64_t n) {
-  struct stat st;
+  struct stat st = {0};
   const off_t at = lseek(out, 0, SEEK_CUR);
   if (at < 0 || n > (uint64_t)(INT64_MAX - at) || fstat(out, &st) != 0 || st.st_size > at)
     return false;
@@ -285,7 +286,7 @@ int surg__os_copy_range(int in, uint64_t in_off, int out, uint64_t n, uint64_t *
   (void)in, (void)out, (void)n; /* no such call: the caller copies with reads and writes */
   return 0;
 #else
-  struct stat st;
+  struct stat st = {0};
   if (fstat(in, &st) != 0) return errno;
   /* What the file lacks is left to the caller, whose reads report it. */
   const uint64_t size = st.st_size > 0 ? (uint64_t)st.st_size : 0;

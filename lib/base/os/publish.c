@@ -203,7 +203,7 @@ void surg__os_discard(int fd, char *name) {
 
 int surg__os_copy_mode(int fd, const char *like) {
   SURG_SYS_FAULT(EIO);
-  struct stat st;
+  struct stat st = {0};
   if (stat(like, &st) != 0) return errno == ENOENT ? 0 : errno;
   return fchmod(fd, st.st_mode & 0777) == 0 ? 0 : errno;
 }
