@@ -472,9 +472,10 @@ static bool surroundings(surg__match *m, const surg__rblock *b) {
 }
 
 /* Whether a model-local function has the name of an emitted operator, and
- * would be called instead. */
+ * would be called instead. Constants are nodes where they cannot be initializers. */
 static bool shadowed(const surg__match *m, const surg__rblock *b) {
   if (!surg_model_function_count(m->m)) return false;
+  if (!surg__rinitializers(m) && surg_model_find_function(m->m, "", "Constant", "")) return true;
   for (uint16_t k = 0; k < b->n; k++)
     if (b->stmts[k].kind == SURG__S_NODE && b->stmts[k].op &&
         surg_model_find_function(m->m, b->stmts[k].domain, b->stmts[k].op_type, ""))
