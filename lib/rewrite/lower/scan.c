@@ -385,7 +385,9 @@ static surg_status copy_sequence(surg__builder *b) {
     surg__b_result(b, "y", surg__b_unary(b, "Identity", x));
     return b->status;
   }
-  if (surg__b_bad(b, dtype == SURG_STRING, "an element type is unknown or unsupported"))
+  const bool has_zero =
+      surg__dtype_is_float(dtype) || surg__dtype_is_int(dtype) || dtype == SURG_BOOL;
+  if (surg__b_bad(b, !has_zero, "an element type is unknown or unsupported"))
     return SURG_EUNSUPPORTED;
   val more = surg__b_binary(b, "SequenceInsert", x, number(b, dtype, 0));
   surg__b_result(b, "y", surg__b_unary(b, "SequenceErase", more));
