@@ -302,14 +302,15 @@ static bool makes_whole(const surg_node *n) {
           dtype == SURG_UINT16 || dtype == SURG_UINT32 || dtype == SURG_UINT64);
 }
 
-/* Whether the steps of a value are too large for what input i of n is: an angle, an operand of a
- * remainder or a determinant. */
+/* Whether the steps of a value are too large for what input i of n is: an angle, a position in an
+ * image, an operand of a remainder or a determinant. */
 static bool is_delicate(quant_static_state *s, const surg_node *n, size_t i) {
   const quant_value *x = quant_value_of(s, surg_node_input(n, i));
   if (!x) return false;
-  if (cancels(n) || (phases_reads(n, i) && !phases_is_angle(n))) return true;
-  return phases_reads(n, i) && (table_has(&s->c->phases.counted, x->v) || !x->seen || x->broken ||
-                                x->cut_high - x->cut_low > 2 * QUANT_PHASE);
+  const double turns = phases_turns(n, i);
+  if (cancels(n) || turns >= HUGE_VAL) return true;
+  return turns > 0 && (table_has(&s->c->phases.counted, x->v) || !x->seen || x->broken ||
+                       (x->cut_high - x->cut_low) * turns > 2 * QUANT_PHASE);
 }
 
 /* Marks values of which the errors matter more than those of others. */

@@ -57,6 +57,7 @@ typedef enum prec_why {
   PREC_INTEGER, /* it computes numbers that become integers */
   PREC_FINE,    /* an operator magnifies errors of its small elements */
   PREC_PHASE,   /* only its part within a period matters */
+  PREC_PLACE,   /* a position in an image */
   PREC_CANCEL,  /* a difference of much larger values */
   PREC_TIED,    /* a value that cannot be cast connects it with one that stays */
   PREC_CASTS,   /* fewer Casts so */
@@ -81,7 +82,8 @@ typedef struct prec_read {
   surg_graph *g;
   size_t index;
   uint32_t slot;
-  uint32_t next; /* of the same value */
+  uint32_t next;    /* of the same value */
+  uint32_t sibling; /* the next reading in the same slot */
 } prec_read;
 
 typedef struct prec_value {
@@ -100,7 +102,7 @@ typedef struct prec_value {
   double least;   /* the smallest measured one other than 0; 0: none */
   double guard;   /* an epsilon that it may be as small as (or large); 0: none */
   double turns;   /* how often its error is in that of a phase; 0: in none */
-  uint32_t next;  /* of `reads`, of a search */
+  uint32_t sibling; /* the next value that is made in the same slot */
   uint32_t path;  /* converted nodes on the longest path to it, within a graph */
   prec_difference error;
 } prec_value;
@@ -147,7 +149,8 @@ typedef struct prec {
   uint32_t n_values, n_reads, n_slots, max_values, max_reads, max_slots;
   uint32_t *places; /* hash table of values: index + 1 */
   size_t mask;
-  uint32_t **functions; /* by function of the model: slots of its inputs, then outputs */
+  uint32_t *made_in, *read_in; /* by slot: the first value made in it, the first reading */
+  uint32_t **functions;        /* by function of the model: slots of its inputs, then outputs */
   prec_setter *setters;
   prec_cast *casts;
   struct prec_assumed *assumed;
@@ -259,6 +262,32 @@ bool prec_loses(surg_model *m, const surg_node *n, size_t i, int to);
 void prec_pin_value(prec *c, prec_value *x, prec_why why);
 /* Whether all elements of x are numbers of the new type: it is of it, or a Cast of such a value. */
 bool prec_holds(const prec *c, const prec_value *x);
+
+/* --- precision_flow.c --- */
+/* Finds values and readings by slot, after all have been collected. False: out of memory. */
+bool prec_flow(prec *c);
+
+/* Where a search among results or sources is; {0}: before the first. */
+typedef struct prec_step {
+  size_t index;
+  uint32_t place;
+  bool begun;
+} prec_step;
+/* The next value that is computed from a reading: an output of its node; of a value that passes to
+ * or from a subgraph or function, the values on the other side. NULL: none is left. */
+prec_value *prec_next_result(const prec *c, const prec_read *r, prec_step *at);
+/* The next value from which x is computed, likewise. */
+prec_value *prec_next_source(const prec *c, const prec_value *x, prec_step *at);
+/* The node that computes x; NULL: it is constant, passes to or from a subgraph or function, or its
+ * operator is unknown. */
+const surg_node *prec_producer(const prec *c, const prec_value *x);
+/* Pins what is computed from a constant beyond the range, until a range is known; marks it if the
+ * constant is clamped. `stack` has room for all values. */
+void prec_pin_results(prec *c, prec_value *x, prec_value **stack);
+/* Pins the results of readers of an epsilon v, which may be as small as v, and what is computed
+ * from them, up to values that have all digits even then: in the new type they might be 0, or their
+ * inverse infinite. `stack` has room for all values. */
+void prec_pin_epsilon(prec *c, const prec_value *x, double v, prec_value **stack);
 
 /* --- precision_measure.c --- */
 /* Measures values without a proven bound, by the options `inputs` and `draws`. */

@@ -223,13 +223,13 @@ static bool is_fine(const prec *c, const prec_value *x) {
 static void pin_fine(prec *c, prec_value **stack, bool *met) {
   for (size_t depth = 1; depth > 0;) {
     const prec_value *x = stack[--depth];
-    surg_node *by = x->made == PREC_NONE ? NULL : surg_value_producer(x->v, NULL);
-    if (x->made != PREC_NONE && is_fine(c, x)) prec_pin(c, x->made, PREC_FINE);
-    if (!by || !surg_node_schema(by) || surg_node_subgraph(by, 0)) continue;
-    if (surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN && !is_fine(c, x)) continue;
-    for (size_t i = 0; i < surg_node_input_count(by); i++) {
-      prec_value *y = prec_find(c, surg_node_input(by, i));
-      if (!y || met[y - c->values]) continue;
+    const surg_node *by = prec_producer(c, x);
+    const bool fine = is_fine(c, x);
+    if (x->made != PREC_NONE && fine) prec_pin(c, x->made, PREC_FINE);
+    if (by && surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN && !fine) continue;
+    prec_step at = {0};
+    for (prec_value *y; (y = prec_next_source(c, x, &at));) {
+      if (met[y - c->values]) continue;
       met[y - c->values] = true; /* at most once a value: the stack has room */
       stack[depth++] = y;
     }
@@ -289,14 +289,14 @@ static void pin_phase(prec *c, const phases *f, prec_value *x, double turns, pre
   x->turns = turns;
   while (depth > 0) {
     x = stack[--depth];
-    surg_node *by = x->made == PREC_NONE ? NULL : surg_value_producer(x->v, NULL);
     if (x->made == PREC_NONE) continue;
-    const bool plain = by && surg_node_schema(by) && !surg_node_subgraph(by, 0);
-    const bool product = plain && surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN;
+    const surg_node *by = prec_producer(c, x);
+    const bool product = by && surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN;
     if (!product || product_stays(f, x, by)) prec_pin(c, x->made, why);
-    for (size_t i = 0; plain && i < surg_node_input_count(by); i++) {
-      prec_value *y = prec_find(c, surg_node_input(by, i));
-      turns = y && y->made != PREC_NONE ? x->turns * factor_of(c, by, i) : 0;
+    prec_step at = {0};
+    for (prec_value *y; (y = prec_next_source(c, x, &at));) {
+      turns = y->made != PREC_NONE ? x->turns : 0;
+      if (by) turns *= factor_of(c, by, at.index - 1);
       if (!(turns > 0) || y->turns > 0 || is_turn(c, f, y, turns)) continue;
       if (product && !table_has(&f->counted, y->v)) continue;
       y->turns = turns; /* at most once a value: the stack has room */
@@ -305,12 +305,12 @@ static void pin_phase(prec *c, const phases *f, prec_value *x, double turns, pre
   }
 }
 
-/* Whether a reading needs digits that the type does not have. The period of a remainder may be of
- * any size, that of an angle is known. */
-static bool is_read_as_phase(const prec *c, const phases *f, const prec_value *x,
-                             const prec_read *r) {
-  if (!r->n || !phases_reads(r->n, r->index)) return false;
-  return !phases_is_angle(r->n) || !is_turn(c, f, x, 1);
+/* How large the error of a reading that needs digits that the type does not have becomes; 0: it
+ * needs none. The period of a remainder may be of any size, that of an angle is known. */
+static double turns_of(const prec *c, const phases *f, const prec_value *x, const prec_read *r) {
+  const double turns = r->n ? phases_turns(r->n, r->index) : 0;
+  if (turns >= HUGE_VAL) return 1;
+  return turns > 0 && !is_turn(c, f, x, turns) ? turns : 0;
 }
 
 /* Pins a sum of measured values that are so much larger than it that their errors in the new type
@@ -329,7 +329,7 @@ static void pin_cancelled(prec *c, const phases *f, const prec_value *x, prec_va
   }
 }
 
-/* Pins angles and operands of remainders that have few digits in the type. */
+/* Pins angles, positions and operands of remainders that have few digits in the type. */
 static void pin_phases(prec *c) {
   phases f = {0};
   prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *stack);
@@ -338,9 +338,12 @@ static void pin_phases(prec *c) {
     prec_value *x = &c->values[i];
     pin_cancelled(c, &f, x, stack);
     for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next) {
-      if (!is_read_as_phase(c, &f, x, &c->reads[r])) continue;
-      if (x->made != PREC_NONE) prec_pin(c, c->reads[r].slot, PREC_PHASE);
-      if (!(x->turns > 0)) pin_phase(c, &f, x, 1, PREC_PHASE, stack);
+      const double turns = turns_of(c, &f, x, &c->reads[r]);
+      const surg_node *n = c->reads[r].n;
+      if (!(turns > 0)) continue;
+      const prec_why why = phases_is_place(n) ? PREC_PLACE : PREC_PHASE;
+      if (x->made != PREC_NONE || why == PREC_PLACE) prec_pin(c, c->reads[r].slot, why);
+      if (!(x->turns > 0)) pin_phase(c, &f, x, turns, why, stack);
     }
   }
 }

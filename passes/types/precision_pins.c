@@ -74,127 +74,6 @@ static bool no_limit(const prec *c, const prec_value *x, const surg_extent *e) {
   return true;
 }
 
-/* Whether a value of the new type is computed in the old one, since its node has mixed types. */
-static bool leaves(prec *c, const prec_value *y) {
-  return y->made != PREC_NONE && prec_impossible((prec_why)c->slots[prec_root(c, y->made)].why);
-}
-
-/* Whether a large operand makes a large result, as far as is known: not where it is a limit, and
- * not of operators that are computed in a wider type, such as Softmax, or that give no floats. */
-static bool passes_on(prec *c, const surg_node *n, const prec_value *y) {
-  const int op = surg_node_op(n);
-  if (!y || (y->dtype == c->kind->to && !leaves(c, y))) return false;
-  return y->why == PREC_FREE && !y->clamped && op != SURG_OP_Clip && op != SURG_OP_Min &&
-         surg_schema_narrow(surg_node_schema(n)) <= SURG_NARROW_GAIN;
-}
-
-/* Pins what is computed from a constant beyond the range, until a range is known; marks it if the
- * constant is clamped. `stack` has room for all values. */
-static void pin_results(prec *c, prec_value *x, prec_value **stack) {
-  size_t depth = 1;
-  stack[0] = x;
-  while (depth > 0) {
-    x = stack[--depth];
-    for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next) {
-      const surg_node *n = c->reads[r].n;
-      prec_value *y = n ? prec_find(c, surg_node_output(n, 0)) : NULL;
-      surg_range range;
-      if (!n || !surg_node_schema(n) || !passes_on(c, n, y)) continue;
-      if (surg_value_range(y->v, &range) == SURG_OK && range.low >= -c->limits.top &&
-          range.high <= c->limits.top)
-        continue;
-      y->clamped = c->saturate;
-      if (!c->saturate) prec_pin_value(c, y, PREC_BOUND); /* at most once a value */
-      stack[depth++] = y;
-    }
-  }
-}
-
-/* --- what keeps a divisor from 0 --- */
-
-/* The exponent of a Pow; 0: not known. */
-static double exponent_of(const surg_node *n) {
-  const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
-  surg_extent e = {.size = sizeof e};
-  if (!t || surg_tensor_count(t) != 1 || surg_tensor_extent(t, &e) != SURG_OK) return 0;
-  return e.low < 0 ? e.low : e.high;
-}
-
-/* What a node makes of the number v of its first operand; 0: not known. */
-static double made_of(const surg_node *n, double v) {
-  switch (surg_node_op(n)) {
-    case SURG_OP_Sqrt:
-      return sqrt(v);
-    case SURG_OP_Reciprocal:
-      return 1 / v;
-    case SURG_OP_Pow: {
-      const double k = exponent_of(n);
-      return k < 0 || k > 0 ? pow(v, k) : 0;
-    }
-    case SURG_OP_Identity:
-    case SURG_OP_Abs:
-    case SURG_OP_Expand:
-    case SURG_OP_Reshape:
-    case SURG_OP_Squeeze:
-    case SURG_OP_Transpose:
-    case SURG_OP_Unsqueeze:
-      return v;
-    default:
-      return 0;
-  }
-}
-
-/* Whether a reader of a small constant gives at least that number, where its operand is not
- * negative. */
-static bool guards(const prec_read *r) {
-  const int op = r->n ? surg_node_op(r->n) : -1;
-  return op == SURG_OP_Add || op == SURG_OP_Max || (op == SURG_OP_Clip && r->index == 1);
-}
-
-/* Pins a value that may be the number v. Products of matrices may read a small one, which is then
- * one of many. */
-static void pin_guard(prec *c, prec_value *y, double v) {
-  if (v > c->limits.top) {
-    prec_pin_value(c, y, PREC_BOUND);
-    return;
-  }
-  prec_pin(c, y->made, PREC_FINE);
-  for (uint32_t r = y->reads; r != PREC_NONE; r = c->reads[r].next) {
-    const surg_schema *by = c->reads[r].n ? surg_node_schema(c->reads[r].n) : NULL;
-    if (by && surg_schema_narrow(by) != SURG_NARROW_GAIN) prec_pin(c, c->reads[r].slot, PREC_FINE);
-  }
-}
-
-/* Pins the results of a reader of an epsilon v, which may be as small as v, and what is computed
- * from them, up to values that have all digits even then: in the new type they might be 0, or their
- * inverse infinite. `stack` has room for all values. */
-static void pin_guarded(prec *c, const surg_node *n, double v, prec_value **stack) {
-  size_t depth = 0;
-  for (;;) {
-    prec_value *y = n ? prec_find(c, surg_node_output(n, 0)) : NULL;
-    if (y && y->made != PREC_NONE && !(y->guard > 0) && !prec_holds(c, y) &&
-        !(v >= c->limits.normal && v <= c->limits.top)) {
-      pin_guard(c, y, v);
-      y->guard = v;
-      y->next = y->reads;
-      stack[depth++] = y;
-    }
-    while (depth > 0 && stack[depth - 1]->next == PREC_NONE) depth--;
-    if (!depth) return;
-    y = stack[depth - 1];
-    const prec_read *r = &c->reads[y->next];
-    y->next = r->next;
-    n = r->n;
-    v = n && r->index == 0 && surg_node_schema(n) ? made_of(n, y->guard) : 0;
-    if (!(v > 0)) n = NULL;
-  }
-}
-
-static void pin_epsilon(prec *c, const prec_value *x, double v, prec_value **stack) {
-  for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
-    if (guards(&c->reads[r])) pin_guarded(c, c->reads[r].n, v, stack);
-}
-
 static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_value **stack) {
   surg_extent e = {.size = sizeof e};
   if (surg_tensor_extent(t, &e) != SURG_OK) {
@@ -206,13 +85,13 @@ static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_valu
   x->bound = e.largest;
   const prec_why why = no_limit(c, x, &e) ? PREC_FREE : constant_fault(c, &e);
   if (c->saturate) {
-    if (why == PREC_LARGE) pin_results(c, x, stack);
+    if (why == PREC_LARGE) prec_pin_results(c, x, stack);
     return;
   }
   if (why != PREC_FREE) prec_pin_value(c, x, why);
-  if (why == PREC_LARGE) pin_results(c, x, stack);
+  if (why == PREC_LARGE) prec_pin_results(c, x, stack);
   if (why == PREC_SMALL && c->kind->small && surg_tensor_count(t) == 1 && e.high > 0)
-    pin_epsilon(c, x, e.high, stack);
+    prec_pin_epsilon(c, x, e.high, stack);
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
     if (vanishes(&c->limits, &e) && divides(c->reads[r].n, c->reads[r].index))
       prec_pin(c, c->reads[r].slot, PREC_SMALL);
@@ -443,43 +322,48 @@ static bool ranks(const surg_node *n) {
   return op == SURG_OP_ArgMax || op == SURG_OP_ArgMin || op == SURG_OP_TopK;
 }
 
+/* Pins y, from which numbers that become integers are computed, and puts it on the stack. Products
+ * of matrices end the way; those of which an order is computed move: `products` false. */
+static void pin_source(prec *c, prec_value *y, bool products, prec_value **stack, size_t *depth) {
+  if (!y || y->made == PREC_NONE) return;
+  const surg_node *by = prec_producer(c, y);
+  const bool product = by && surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN;
+  const prec_slot *s = &c->slots[prec_root(c, y->made)];
+  if (s->why != PREC_FREE || s->holds || s->io || (product && !products)) return;
+  prec_pin(c, y->made, PREC_INTEGER); /* at most once a slot: the stack has room */
+  if (!product) stack[(*depth)++] = y;
+}
+
 /* Pins what computes numbers that become integers, back to the next products of matrices, which
- * stay, too: their sums may be integers that the type does not have. Products of which an order is
- * computed move: `products` false. */
-static void pin_backwards(prec *c, surg_node **stack, size_t depth, bool products) {
+ * stay, too: their sums may be integers that the type does not have. */
+static void pin_backwards(prec *c, const surg_node *n, bool products, prec_value **stack) {
+  size_t depth = 0;
+  for (size_t i = 0; i < surg_node_input_count(n); i++)
+    pin_source(c, prec_find(c, surg_node_input(n, i)), products, stack, &depth);
   while (depth > 0) {
-    const surg_node *n = stack[--depth];
-    for (size_t i = 0; i < surg_node_input_count(n); i++) {
-      const prec_value *x = prec_find(c, surg_node_input(n, i));
-      surg_node *by = x && x->made != PREC_NONE ? surg_value_producer(x->v, NULL) : NULL;
-      if (!by || !surg_node_schema(by) || surg_node_subgraph(by, 0)) continue;
-      const bool product = surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN;
-      const prec_slot *s = &c->slots[prec_root(c, x->made)];
-      if (s->why != PREC_FREE || s->holds || (product && !products)) continue;
-      prec_pin(c, x->made, PREC_INTEGER); /* at most once a slot: the stack has room */
-      if (!product) stack[depth++] = by;
-    }
+    const prec_value *x = stack[--depth];
+    prec_step at = {0};
+    for (prec_value *y; (y = prec_next_source(c, x, &at));)
+      pin_source(c, y, products, stack, &depth);
   }
 }
 
 static bool pin_integer_sources(prec *c) {
-  surg_node **stack = surg_pass_alloc(c->p, ((size_t)c->n_slots + 1) * sizeof *stack);
+  prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_slots + 1) * sizeof *stack);
   if (!stack) return false;
   for (uint32_t i = 0; i < c->n_slots; i++) {
     const prec_slot *s = &c->slots[i];
     if (!s->n || s->why != PREC_INTEGER || s->parent != i || surg_node_op(s->n) != SURG_OP_Cast ||
         !integer_output(s->n))
       continue;
-    stack[0] = s->n;
-    pin_backwards(c, stack, 1, true);
+    pin_backwards(c, s->n, true, stack);
   }
   for (uint32_t i = 0; i < c->n_slots; i++) {
     const prec_slot *s = &c->slots[i];
     if (!s->n || !surg_node_schema(s->n) || !ranks(s->n) || c->slots[prec_root(c, i)].holds)
       continue;
     prec_pin(c, i, PREC_INTEGER);
-    stack[0] = s->n;
-    pin_backwards(c, stack, 1, false);
+    pin_backwards(c, s->n, false, stack);
   }
   return true;
 }
@@ -497,6 +381,10 @@ static void pin_mixed(prec *c) {
 
 void prec_pins(prec *c) {
   const bool later = surg_model_ir_version(c->m) < surg_dtype_ir_version(c->kind->to);
+  if (!prec_flow(c)) {
+    c->failed = true;
+    return;
+  }
   for (uint32_t i = 0; i < c->n_slots; i++) {
     const prec_slot *s = &c->slots[i];
     const prec_slot *root = &c->slots[prec_root(c, i)];

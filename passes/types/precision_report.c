@@ -37,6 +37,7 @@ static const char *const reasons[] = {
     [PREC_INTEGER] = "it becomes an integer (aggressive converts it)",
     [PREC_FINE] = "a logarithm or division magnifies small elements (aggressive converts it)",
     [PREC_PHASE] = "only its part within a period matters (aggressive converts it)",
+    [PREC_PLACE] = "a position in an image (aggressive converts it)",
     [PREC_CANCEL] = "the difference of much larger values (aggressive converts it)",
     [PREC_TIED] = "a value without a Cast connects it with one that stays",
     [PREC_CASTS] = "fewer Casts so",

@@ -7,6 +7,7 @@
 #include <onnxsurg/precision.h>
 #include <onnxsurg/schema.h>
 
+#define UNKNOWN_AXIS 1024 /* the size of an image whose size is not known */
 #define NEAR 16 /* values before an operand of a difference that are looked at */
 
 /* --- remainders --- */
@@ -62,15 +63,41 @@ static bool is_remainder(const surg_node *n) {
   return is_rounded_of(b, a) || is_rounded_of(a, b);
 }
 
-bool phases_is_angle(const surg_node *n) {
+static bool is_angle(const surg_node *n) {
   const int op = surg_node_op(n);
   return op == SURG_OP_Sin || op == SURG_OP_Cos || op == SURG_OP_Tan;
 }
 
-bool phases_reads(const surg_node *n, size_t i) {
-  if (!surg_node_schema(n)) return false;
-  if (phases_is_angle(n)) return i == 0;
-  return surg_node_op(n) == SURG_OP_Mod || is_remainder(n);
+bool phases_is_place(const surg_node *n) {
+  const int op = surg_node_op(n);
+  return op == SURG_OP_GridSample || op == SURG_OP_ms_GridSample || op == SURG_OP_RoiAlign ||
+         op == SURG_OP_DeformConv;
+}
+
+/* Half the longest axis of the image, which a grid calls 1. */
+static double half_axis(const surg_value *image) {
+  const surg_type *t = image ? surg_value_type(image) : NULL;
+  int64_t longest = 0, low, high;
+  if (!t || !surg_type_has_rank(t) || surg_type_rank(t) < 3) return UNKNOWN_AXIS / 2.0;
+  for (size_t i = 2; i < surg_type_rank(t); i++) {
+    const bool known = surg_dim_range(surg_type_dim(t, i), &low, &high) && high < INT32_MAX;
+    if (!known) high = UNKNOWN_AXIS;
+    if (high > longest) longest = high;
+  }
+  return (double)longest / 2;
+}
+
+static double turns_of_place(const surg_node *n) {
+  const int op = surg_node_op(n);
+  if (op == SURG_OP_RoiAlign) return fabs((double)surg_node_float(n, "spatial_scale", 1));
+  return op == SURG_OP_DeformConv ? 1 : half_axis(surg_node_input(n, 0));
+}
+
+double phases_turns(const surg_node *n, size_t i) {
+  if (!surg_node_schema(n)) return 0;
+  if (is_angle(n)) return i == 0;
+  if (phases_is_place(n)) return i == 1 ? turns_of_place(n) : 0;
+  return surg_node_op(n) == SURG_OP_Mod || is_remainder(n) ? HUGE_VAL : 0;
 }
 
 /* --- counts --- */
@@ -174,7 +201,7 @@ bool phases_find(phases *f, surg_pass_ctx *p, surg_model *m, double small) {
   for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       for (size_t i = 0; i < surg_node_input_count(n); i++)
-        if (phases_reads(n, i) && !(push(&w, surg_node_input(n, i)) && find_products(f, &w)))
+        if (phases_turns(n, i) > 0 && !(push(&w, surg_node_input(n, i)) && find_products(f, &w)))
           return false;
   return true;
 }
