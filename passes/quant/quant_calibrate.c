@@ -293,6 +293,33 @@ static void mark_back(quant_static_state *s, surg_value *v, quant_value **stack,
   }
 }
 
+/* Whether a constant operand of n, which its scale makes 0, keeps the result from 0. */
+static bool is_kept_from_zero(const quant_value *y, const surg_node *n) {
+  const double size = fmax(-y->cut_low, y->cut_high);
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    surg_extent e = {.size = sizeof e};
+    const surg_tensor *t = guards(n, i) ? surg_value_constant(surg_node_input(n, i)) : NULL;
+    if (t && surg_tensor_count(t) == 1 && surg_tensor_extent(t, &e) == SURG_OK && e.high > 0 &&
+        e.high < size / 510)
+      return true;
+  }
+  return false;
+}
+
+/* Marks what an epsilon keeps from 0, up to the divisors that are computed from it; the values
+ * before divisors have been met, and nodes are sorted. */
+static void mark_kept(quant_static_state *s, const surg_node *n) {
+  bool kept = false;
+  for (size_t i = 0; i < surg_node_input_count(n) && !kept; i++) {
+    const quant_value *x = quant_value_of(s, surg_node_input(n, i));
+    kept = x && x->met && x->kept;
+  }
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    quant_value *y = quant_value_of(s, surg_node_output(n, i));
+    if (y && y->met && (kept || is_kept_from_zero(y, n))) y->kept = y->fine = true;
+  }
+}
+
 /* Whether n makes integers of more than 8 bits of floats: others have no more digits than what is
  * quantized, as an image has. */
 static bool makes_whole(const surg_node *n) {
@@ -324,6 +351,8 @@ static bool find_delicate(quant_static_state *s) {
         if (is_delicate(s, n, i)) mark_back(s, surg_node_input(n, i), stack, mark_whole);
       if (makes_whole(n)) mark_back(s, surg_node_input(n, 0), stack, mark_whole);
     }
+  for (surg_graph *g = NULL; stack && (g = surg_model_next_graph(s->c->m, g));)
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) mark_kept(s, n);
   return stack != NULL;
 }
 

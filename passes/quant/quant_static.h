@@ -40,6 +40,7 @@ typedef struct quant_value {
   bool far;                 /* the range is that of numbers that mask others */
   bool fine;                /* an operator magnifies errors of its small elements */
   bool whole;               /* an integer is computed from it */
+  bool kept;                /* an epsilon keeps it from 0, for a divisor */
   uint64_t sizes[2];        /* the exponents of elements other than 0: bit e / 2 of both */
   uint32_t like;            /* the value whose scale it has; QUANT_NONE: its own */
   double low, high;         /* of all runs, 0 included */

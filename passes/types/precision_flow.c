@@ -6,6 +6,7 @@
 #include <onnxsurg/ops.h>
 #include <onnxsurg/schema.h>
 
+#include "../util/magnify.h"
 #include "precision.h"
 
 /* Whether values pass the slot unchanged: that of an interface, of control flow or of a call. */
@@ -146,13 +147,6 @@ static double made_of(const surg_node *n, double v) {
   }
 }
 
-/* Whether a reader of a small constant gives at least that number, where its operand is not
- * negative. */
-static bool guards(const prec_read *r) {
-  const int op = r->n ? surg_node_op(r->n) : -1;
-  return op == SURG_OP_Add || op == SURG_OP_Max || (op == SURG_OP_Clip && r->index == 1);
-}
-
 /* Pins a value that may be the number v. Products of matrices may read a small one, which is then
  * one of many. */
 static void pin_guard(prec *c, prec_value *y, double v) {
@@ -182,7 +176,8 @@ static void push_guarded(prec *c, const prec_read *r, double v, prec_value **sta
 void prec_pin_epsilon(prec *c, const prec_value *x, double v, prec_value **stack) {
   size_t depth = 0;
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
-    if (guards(&c->reads[r])) push_guarded(c, &c->reads[r], v, stack, &depth);
+    if (c->reads[r].n && guards(c->reads[r].n, c->reads[r].index))
+      push_guarded(c, &c->reads[r], v, stack, &depth);
   while (depth > 0) {
     const prec_value *y = stack[--depth];
     for (uint32_t r = y->reads; r != PREC_NONE; r = c->reads[r].next) {

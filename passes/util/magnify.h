@@ -17,4 +17,11 @@ static inline bool cancels(const surg_node *n) {
   return surg_node_op(n) == SURG_OP_Det;
 }
 
+/* Whether the result is at least input i, a small constant, where other operands are not negative.
+ */
+static inline bool guards(const surg_node *n, size_t i) {
+  const int op = surg_node_op(n);
+  return op == SURG_OP_Add || op == SURG_OP_Max || (op == SURG_OP_Clip && i == 1);
+}
+
 #endif
