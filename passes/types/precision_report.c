@@ -7,6 +7,8 @@
 
 #include "precision.h"
 
+#define NO_BOUND "; no bound, other inputs may have more"
+
 static const char *const reasons[] = {
     [PREC_FREE] = "",
     [PREC_INTERFACE] = "interface of the model (io converts it)",
@@ -89,9 +91,20 @@ void prec_measure_path(prec *c) {
     }
 }
 
-/* The estimated error of a value: half a unit in the last place times the root of the path. */
+/* Half a unit in the last place of the new type, or of a type before with fewer digits: what that
+ * rounded is not rounded any more. */
+static double unit_of(const prec *c) {
+  double unit = c->limits.unit;
+  for (uint32_t i = 0; i < c->n_values; i++) {
+    surg_float_limits l = {.size = sizeof l};
+    if (surg_dtype_limits(c->values[i].dtype, &l) == SURG_OK) unit = fmax(unit, l.unit);
+  }
+  return unit;
+}
+
+/* The estimated error of a value: that unit times the root of the path. */
 static double estimate(const prec *c, uint32_t path) {
-  return c->limits.unit * sqrt((double)path);
+  return c->unit * sqrt((double)path);
 }
 
 /* --- lines --- */
@@ -139,11 +152,11 @@ static void estimate_line(prec *c) {
   const double path = estimate(c, c->path ? c->path : 1);
   const double measured = c->outputs && !c->incomparable[0] ? prec_worst_output(c) : 0;
   if (measured > path)
-    snprintf(line, sizeof line, "estimated error: %.1e, twice the measured one, no bound",
+    snprintf(line, sizeof line, "estimated error: %.1e, twice the measured one" NO_BOUND,
              2 * measured);
   else
-    snprintf(line, sizeof line, "estimated error: %.1e = %g * sqrt(%" PRIu32 "), no bound", path,
-             c->limits.unit, c->path);
+    snprintf(line, sizeof line, "estimated error: %.1e = %g * sqrt(%" PRIu32 ")" NO_BOUND, path,
+             c->unit, c->path);
   surg_pass_note(c->p, NULL, line);
 }
 
@@ -219,6 +232,7 @@ static void value_row(prec *c, const prec_value *x) {
 
 void prec_report(prec *c) {
   tally t = {0};
+  c->unit = unit_of(c);
   for (uint32_t i = 0; i < c->n_values; i++) count_value(c, &c->values[i], &t);
   summary(c, &t);
   error_lines(c, &t);
