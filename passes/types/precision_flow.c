@@ -161,7 +161,8 @@ static void pin_guard(prec *c, prec_value *y, double v) {
   }
 }
 
-/* Pins the results of a reading that may be as small (or large) as v, and puts them on the stack. */
+/* Pins the results of a reading that may be as small (or large) as v, and puts them on the stack.
+ */
 static void push_guarded(prec *c, const prec_read *r, double v, prec_value **stack, size_t *depth) {
   prec_step at = {0};
   for (prec_value *y; (y = prec_next_result(c, r, &at));) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers whose absolute errors matter, not the relative ones: angles, positions in images, and what
- * remainders are computed of. A float of few digits has none left for the part within a period. */
+/* Numbers whose absolute errors matter, not the relative ones: angles, positions in images, and
+ * what remainders are computed of. A float of few digits has none left for the part within a
+ * period. */
 #ifndef SURG_PASSES_PHASES_H
 #define SURG_PASSES_PHASES_H
 
@@ -16,8 +17,8 @@ typedef struct phases {
 } phases;
 
 /* How large the absolute error of input i of n becomes in radians or pixels: that of an angle of
- * Sin, a position in an image. Infinite: too large for any size of the input, as for an operand of a
- * remainder, also of x - Floor (x / d) * d. 0: it does not matter. */
+ * Sin, a position in an image. Infinite: too large for any size of the input, as for an operand of
+ * a remainder, also of x - Floor (x / d) * d. 0: it does not matter. */
 double phases_turns(const surg_node *n, size_t i);
 /* Whether n reads elements of an image at computed positions. */
 bool phases_is_place(const surg_node *n);
