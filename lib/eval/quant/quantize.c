@@ -234,26 +234,64 @@ static bool dequantize_run(const surg__array *in, const surg__array *out, uint64
   return true;
 }
 
+/* Dequantizes n elements of 8 bits; `step` 0: all have one scale and zero point. `zero` may be NULL.
+ * Differences of such integers are exact in float. */
+#define DEQUANTIZE_BYTES(type)                                                        \
+  static void type##_dequantize(const void *in, const void *zero, const float *scale, \
+                                size_t step, uint64_t n, float *restrict out) {       \
+    const type *x = in, *z = zero;                                                    \
+    if (!step) {                                                                      \
+      const int32_t middle = z ? *z : 0;                                              \
+      const float by = *scale;                                                        \
+      for (uint64_t i = 0; i < n; ++i) out[i] = (float)(x[i] - middle) * by;          \
+    } else if (z) {                                                                   \
+      for (uint64_t i = 0; i < n; ++i) out[i] = (float)(x[i] - z[i]) * scale[i];      \
+    } else {                                                                          \
+      for (uint64_t i = 0; i < n; ++i) out[i] = (float)x[i] * scale[i];               \
+    }                                                                                 \
+  }
+
+DEQUANTIZE_BYTES(int8_t)
+DEQUANTIZE_BYTES(uint8_t)
+
+/* The same of other narrow integers, by way of doubles; at most SURG__PIECE elements. */
+static void dequantize_numbers(const scaling *s, const void *x, uint64_t at, uint64_t key,
+                               size_t step, uint64_t n, float *out) {
+  const float *scale = (const float *)s->scale->data + key;
+  surg__numbers v, z;
+  memset(&z, 0, sizeof z.real[0]);
+  surg__load_run(s->x->dtype, x, at, 1, n, v.real);
+  if (s->zero) surg__load_run(s->zero->dtype, s->zero->data, key, 1, step ? n : 1, z.real);
+  if (step && !s->zero) memset(z.real, 0, (size_t)n * sizeof *z.real);
+  for (uint64_t i = 0; i < n; ++i)
+    out[i] = (float)(v.real[i] - z.real[i * step]) * scale[i * step];
+}
+
 /* Dequantizes n elements of `x` that follow element `at`, if they and their scales are adjacent, as
  * in by_runs: of a weight with one scale, or with one for each column. */
 static bool dequantize_row(const scaling *s, uint64_t at, const void *x, uint64_t n, int to,
                            void *o) {
-  surg__numbers v, z;
-  if (!is_narrow_int(s->x->dtype) || s->scale->dtype != SURG_FLOAT || to != SURG_FLOAT)
-    return false;
+  const int dtype = s->x->dtype;
+  if (!is_narrow_int(dtype) || s->scale->dtype != SURG_FLOAT || to != SURG_FLOAT) return false;
   if (s->blocked || (!s->single && s->inner != 1)) return false;
+  const bool bytes = dtype == SURG_INT8 || dtype == SURG_UINT8;
+  const size_t step = !s->single;
   for (uint64_t done = 0, m; done < n; done += m) {
     const uint64_t key = scale_of(s, at + done), left = s->single ? n - done : s->length - key;
-    const size_t step = !s->single;
-    m = surg__min_u64(surg__min_u64(left, n - done), SURG__PIECE);
-    const float *scale = (const float *)s->scale->data + key;
     float *const out = (float *)o + done;
-    memset(&z, 0, sizeof z.real[0]);
-    surg__load_run(s->x->dtype, x, done, 1, m, v.real);
-    if (s->zero) surg__load_run(s->zero->dtype, s->zero->data, key, 1, step ? m : 1, z.real);
-    if (step && !s->zero) memset(z.real, 0, (size_t)m * sizeof *z.real);
-    for (uint64_t i = 0; i < m; ++i)
-      out[i] = (float)(v.real[i] - z.real[i * step]) * scale[i * step];
+    m = surg__min_u64(left, n - done);
+    if (!bytes) {
+      m = surg__min_u64(m, SURG__PIECE);
+      dequantize_numbers(s, x, done, key, step, m, out);
+      continue;
+    }
+    const float *scale = (const float *)s->scale->data + key;
+    const uint8_t *from = (const uint8_t *)x + done;
+    const uint8_t *zero = s->zero ? (const uint8_t *)s->zero->data + key : NULL;
+    if (dtype == SURG_INT8)
+      int8_t_dequantize(from, zero, scale, step, m, out);
+    else
+      uint8_t_dequantize(from, zero, scale, step, m, out);
   }
   return true;
 }

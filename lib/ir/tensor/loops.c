@@ -130,21 +130,25 @@ SURG__LOOP void surg__floats_to_words_body(const float *restrict in, uint16_t *r
 }
 SURG__WIDE(surg__floats_to_words, (const float *in, uint16_t *out, size_t n), (in, out, n))
 
+SURG__LOOP void surg__pack_nibbles_body(const uint8_t *restrict in, uint8_t *restrict out,
+                                        size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = (uint8_t)((in[2 * i] & 0xf) | in[2 * i + 1] << 4);
+}
+SURG__WIDE(surg__pack_nibbles, (const uint8_t *in, uint8_t *out, size_t n), (in, out, n))
+
 /* Sums of every eighth element, added up at the end: their order does not depend on the
  * processor. */
-SURG__LOOP void surg__measure_noise_body(surg__noise *sum, const surg__quantizer *q,
-                                         const float *in, const float *r, size_t n) {
-  const size_t step = q->step;
+SURG__LOOP void measure_noise(surg__noise *sum, const surg__quantizer *q, const float *in,
+                              const float *r, size_t n, const size_t step) {
   double signal[LANES] = {0}, noise[LANES] = {0};
   size_t i = 0;
   for (; i + LANES <= n; i += LANES) {
+    float back[LANES];
     double x[LANES], e[LANES];
-    for (size_t k = 0; k < LANES; k++) {
-      const float scale = step ? q->scale[i + k] : *q->scale;
-      const float zero = step ? q->zero[i + k] : *q->zero;
-      x[k] = (double)in[i + k];
-      e[k] = x[k] - (double)((r[i + k] - zero) * scale);
-    }
+    for (size_t k = 0; k < LANES; k++)
+      back[k] = (r[i + k] - q->zero[(i + k) * step]) * q->scale[(i + k) * step];
+    for (size_t k = 0; k < LANES; k++) x[k] = (double)in[i + k];
+    for (size_t k = 0; k < LANES; k++) e[k] = x[k] - (double)back[k];
     for (size_t k = 0; k < LANES; k++) signal[k] += x[k] * x[k];
     for (size_t k = 0; k < LANES; k++) noise[k] += e[k] * e[k];
   }
@@ -157,6 +161,15 @@ SURG__LOOP void surg__measure_noise_body(surg__noise *sum, const surg__quantizer
     sum->signal += signal[k];
     sum->noise += noise[k];
   }
+}
+
+/* The step is a constant in each copy of the loop, so that it becomes vectors. */
+SURG__LOOP void surg__measure_noise_body(surg__noise *sum, const surg__quantizer *q,
+                                         const float *in, const float *r, size_t n) {
+  if (q->step)
+    measure_noise(sum, q, in, r, n, 1);
+  else
+    measure_noise(sum, q, in, r, n, 0);
 }
 SURG__WIDE(surg__measure_noise,
            (surg__noise * sum, const surg__quantizer *q, const float *in, const float *r, size_t n),

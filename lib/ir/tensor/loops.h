@@ -48,6 +48,8 @@ typedef struct surg__quantizer {
 void surg__quantize_floats(const surg__quantizer *q, const float *in, float *out, size_t n);
 void surg__floats_to_bytes(const float *in, uint8_t *out, size_t n);   /* integers, modulo 2^8 */
 void surg__floats_to_words(const float *in, uint16_t *out, size_t n); /* integers, modulo 2^16 */
+/* Packs pairs of elements of 4 bits into n bytes, the first of each in the low bits. */
+void surg__pack_nibbles(const uint8_t *in, uint8_t *out, size_t n);
 /* Adds up the squares of elements and of the errors that quantizing to `r` makes. */
 typedef struct surg__noise {
   double signal, noise;

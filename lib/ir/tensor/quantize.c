@@ -124,12 +124,21 @@ static void choose(job *j) {
 
 /* --- results --- */
 
+/* The pending elements as the file stores them. */
+static const void *packed(job *j) {
+  if (surg__dtype_bits(j->how.dtype) != 4)
+    return surg__packed(j->how.dtype, j->pending, j->out, j->packed);
+  if (j->pending & 1) j->out[j->pending] = 0;
+  surg__pack_nibbles(j->out, j->packed, (size_t)(j->pending + 1) / 2);
+  return j->packed;
+}
+
 static surg_status flush(job *j) {
   if (!j->pending) return SURG_OK;
   uint64_t bytes, before;
   surg__dtype_bytes(j->how.dtype, j->pending, &bytes);
   surg__dtype_bytes(j->how.dtype, j->written, &before);
-  const void *p = surg__packed(j->how.dtype, j->pending, j->out, j->packed);
+  const void *p = packed(j);
   j->written += j->pending;
   j->pending = 0;
   return surg__blob_write(j->q->blob, before, p, (size_t)bytes);
