@@ -202,6 +202,23 @@ static void mark_mover(quant_static_state *s, const quant_member *m) {
   }
 }
 
+/* Leaves the operand of a Softmax in floats whose result is quantized: between integers, ONNX
+ * Runtime 1.30 computes wrong results of an operand with a small scale. An operand that was moved
+ * has the scale of another value: then the result stays instead. */
+static void unmark_softmax(quant_static_state *s) {
+  for (size_t i = 0; i < s->n_values; i++) {
+    quant_value *y = &s->values[i];
+    const surg_node *n = y->marked ? surg_value_producer(y->v, NULL) : NULL;
+    if (!n || !surg_node_schema(n) || surg_node_op(n) != SURG_OP_Softmax) continue;
+    quant_value *x = quant_value_of(s, surg_node_input(n, 0));
+    if (!x || !x->marked) continue;
+    if (x->like == QUANT_NONE)
+      x->marked = false;
+    else
+      y->marked = false;
+  }
+}
+
 static void mark_all(quant_static_state *s) {
   for (size_t i = 0; i < s->n_values; i++) {
     s->values[i].marked = false;
@@ -244,6 +261,7 @@ static void mark_ranged(quant_static_state *s) {
   mark_all(s);
   for (size_t i = 0; i < s->n_values; i++)
     if (range_why(s, &s->values[i]) != QUANT_FREE) s->values[i].marked = false;
+  unmark_softmax(s);
 }
 
 /* Leaves members without ranges. Where a limiter stays, the value before it is marked instead, and
