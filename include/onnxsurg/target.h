@@ -117,6 +117,7 @@ typedef struct surg_target_summary {
   int32_t functions;     /* functions of the model; a surg_stated */
   int32_t custom;        /* custom operators; a surg_stated */
   bool rest_unsupported; /* operators that are not listed are unsupported; else unknown */
+  bool saturates;        /* products of uint8 and int8 saturate on some processors */
   size_t operators;      /* for surg_target_operator_at */
   size_t domains;        /* for surg_target_domain */
   size_t notes;          /* for surg_target_note */

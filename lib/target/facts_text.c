@@ -136,6 +136,7 @@ surg_status surg_target_get(const surg_target *t, surg_target_summary *out) {
                                    .functions = (int32_t)t->functions,
                                    .custom = (int32_t)t->custom,
                                    .rest_unsupported = t->rest_refused,
+                                   .saturates = t->saturates,
                                    .operators = t->ops.count,
                                    .domains = t->opsets.count,
                                    .notes = t->notes.n};

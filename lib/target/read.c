@@ -282,6 +282,7 @@ static bool read_flag(surg__reader *r, const char *key, const json_t *j, bool *f
                {"defaults", &t->defaults},
                {"closed", &t->closed},
                {"names_only", &t->names_only},
+               {"saturates", &t->saturates},
                {"last_import", &t->last_import},
                {"last_function", &t->last_function},
                {"operators_first", &t->operators_first},

@@ -211,6 +211,7 @@ struct surg_target {
   bool rest_refused;       /* operators that are not listed are unsupported, not unknown */
   bool unsorted_main;      /* `unsorted` applies to the main graph, not to subgraphs */
   bool unsorted_functions; /* ... and to functions */
+  bool saturates;          /* products of uint8 and int8 saturate on some processors */
   bool names_only;         /* empty rows are names from a list: what forms the engine accepts is not
                             * stated */
   const char *says;    /* a limit in words on the whole list: no model is proven to be supported;

@@ -52,6 +52,14 @@ static bool target_takes(const quant_static_state *s, int dtype, uint8_t zero) {
   return ok;
 }
 
+/* Whether weights of int8 may give wrong products for the target, and it supports uint8. */
+static bool saturates(quant *c) {
+  surg_target_summary t = {.size = sizeof t};
+  if (!c->target || surg_target_get(c->target, &t) != SURG_OK || !t.saturates) return false;
+  const surg_graph *g = surg_model_graph(c->m);
+  return quant_target_types(c, g, "DequantizeLinear", false, 0) >> SURG_UINT8 & 1;
+}
+
 bool quant_static_options(quant_static_state *s) {
   static const char *const methods[] = {"minmax", "percentile", "entropy", "mse"};
   const surg_pass_ctx *p = s->c->p;
@@ -65,6 +73,7 @@ bool quant_static_options(quant_static_state *s) {
   s->activations = type                             ? surg_dtype_from_name(type)
                    : target_takes(s, SURG_UINT8, 1) ? SURG_UINT8
                                                     : SURG_INT8;
+  if (!s->c->dtype && s->activations == SURG_UINT8 && saturates(s->c)) s->c->dtype = SURG_UINT8;
   s->symmetric = plain || (own && surg_pass_bool(p, "symmetric"));
   s->operands = plain || (own && surg_pass_bool(p, "operands"));
   s->percentile = 99.99;

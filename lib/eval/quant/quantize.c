@@ -234,8 +234,8 @@ static bool dequantize_run(const surg__array *in, const surg__array *out, uint64
   return true;
 }
 
-/* Dequantizes n elements of 8 bits; `step` 0: all have one scale and zero point. `zero` may be NULL.
- * Differences of such integers are exact in float. */
+/* Dequantizes n elements of 8 bits; `step` 0: all have one scale and zero point. `zero` may be
+ * NULL. Differences of such integers are exact in float. */
 #define DEQUANTIZE_BYTES(type)                                                        \
   static void type##_dequantize(const void *in, const void *zero, const float *scale, \
                                 size_t step, uint64_t n, float *restrict out) {       \
