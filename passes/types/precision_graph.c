@@ -325,19 +325,30 @@ static bool makes_any(const prec *c, const surg_node *n) {
   return false;
 }
 
+/* What it is worth that a value of n is of the new type: nothing where n only moves elements that
+ * are computed, so that it follows the nodes around it. Weights that it moves need less space. */
+static uint32_t worth_of(const prec *c, const surg_node *n) {
+  if (!c->kind->small || !(surg_schema_flags(surg_node_schema(n)) & SURG_SCHEMA_DATA_MOVER))
+    return 1;
+  for (size_t i = 0; i < surg_node_input_count(n); i++)
+    if (prec_find(c, surg_node_input(n, i)) && surg_value_constant(surg_node_input(n, i))) return 1;
+  return 0;
+}
+
 /* A node of an operator with a schema: a slot for each type parameter. */
 static void add_operator(prec *c, surg_node *n) {
   groups all = {.n = 0};
   uint32_t first = PREC_NONE, in = PREC_NONE;
   bool sequences = false;
   const bool makes = makes_any(c, n);
+  const uint32_t worth = worth_of(c, n);
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
     surg_value *v = surg_node_input(n, i);
     if (!prec_find(c, v)) continue;
     const uint32_t slot = slot_at(c, n, &all, false, i);
     prec_reads(c, v, slot, n, NULL, i);
     prec_check_formal(c, slot, n, false, i, prec_type(v));
-    if (makes && !surg_value_constant(v)) c->slots[slot].weight++;
+    if (makes && !surg_value_constant(v)) c->slots[slot].weight += worth;
     sequences = sequences || is_sequence(v);
     if (first == PREC_NONE) first = slot;
     if (i == 0) in = slot;
@@ -351,7 +362,7 @@ static void add_operator(prec *c, surg_node *n) {
     const uint32_t slot = slot_at(c, n, &all, true, i);
     prec_made(c, v, slot);
     prec_check_formal(c, slot, n, true, i, prec_type(v));
-    c->slots[prec_root(c, slot)].weight++;
+    c->slots[prec_root(c, slot)].weight += worth;
     sequences = sequences || is_sequence(v);
     if (first == PREC_NONE) first = slot;
     surg_schema_param f;
