@@ -140,7 +140,7 @@ typedef struct prec {
   const prec_kind *kind;
   uint64_t from;
   surg_float_limits limits; /* of the new type; of integers `top` alone */
-  double unit;              /* of the report: the largest half unit of old and new types */
+  double unit;              /* of the report: the largest unit of old and new types */
   int wide;                 /* the type of a value of the new type that has to leave it */
   bool io, aggressive, saturate;
   table chosen; /* set of the nodes of the option `node` */

@@ -91,15 +91,15 @@ void prec_measure_path(prec *c) {
     }
 }
 
-/* Half a unit in the last place of the new type, or of a type before with fewer digits: what that
- * rounded is not rounded any more. */
+/* A unit in the last place of the new type, or of a type before with fewer digits: what that rounded
+ * is not rounded any more. */
 static double unit_of(const prec *c) {
   double unit = c->limits.unit;
   for (uint32_t i = 0; i < c->n_values; i++) {
     surg_float_limits l = {.size = sizeof l};
     if (surg_dtype_limits(c->values[i].dtype, &l) == SURG_OK) unit = fmax(unit, l.unit);
   }
-  return unit;
+  return 2 * unit;
 }
 
 /* The estimated error of a value: that unit times the root of the path. */
