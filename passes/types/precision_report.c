@@ -91,8 +91,8 @@ void prec_measure_path(prec *c) {
     }
 }
 
-/* A unit in the last place of the new type, or of a type before with fewer digits: what that rounded
- * is not rounded any more. */
+/* A unit in the last place of the new type, or of a type before with fewer digits: what that
+ * rounded is not rounded any more. */
 static double unit_of(const prec *c) {
   double unit = c->limits.unit;
   for (uint32_t i = 0; i < c->n_values; i++) {
