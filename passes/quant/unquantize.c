@@ -9,6 +9,7 @@
  * cuts negative numbers off, as a Relu would, becomes a Relu.
  *
  * Needs sorted, types. Keeps sorted. Weights: exact. Values: approx. */
+#include <math.h>
 #include <onnxsurg/ops.h>
 #include <onnxsurg/precision.h>
 #include <stdio.h>
@@ -103,22 +104,42 @@ static bool range_of(int dtype, double *low, double *high) {
   return size > 0;
 }
 
-/* Reads one scale and zero point. False: there are several, or they are unknown. */
-static bool numbers_of_pair(const surg_node *q, double *scale, double *zero, int *dtype) {
+/* What the integers of a pair bound. */
+typedef struct span {
+  double low, high; /* in steps from the zero point */
+  double scale;     /* NaN: there are several, or it is not constant */
+} span;
+
+/* False: there are several zero points, it is not constant, or the integers are of another type. */
+static bool span_of(const surg_node *q, span *b) {
   const surg_tensor *s = surg_value_settled(surg_node_input(q, 1));
   const surg_value *zv = surg_node_input(q, 2);
   const surg_tensor *z = zv ? surg_value_settled(zv) : NULL;
   float f;
-  int64_t i = 0;
-  *dtype = z ? surg_tensor_dtype(z) : (int)surg_node_int(q, "output_dtype", SURG_UINT8);
-  if (*dtype == 0) *dtype = SURG_UINT8;
-  if (!s || surg_tensor_count(s) != 1 || surg_tensor_dtype(s) != SURG_FLOAT || (zv && !z) ||
-      surg_tensor_read_numbers(s, 0, &f, 1))
-    return false;
-  if (z && (surg_tensor_count(z) != 1 || surg_tensor_read_ints(z, &i, 1, NULL))) return false;
-  *scale = (double)f;
-  *zero = (double)i;
+  int64_t zero = 0;
+  int dtype = z ? surg_tensor_dtype(z) : (int)surg_node_int(q, "output_dtype", SURG_UINT8);
+  if (dtype == 0) dtype = SURG_UINT8;
+  if (zv && !z) return false;
+  if (z && (surg_tensor_count(z) != 1 || surg_tensor_read_ints(z, &zero, 1, NULL))) return false;
+  if (!range_of(dtype, &b->low, &b->high)) return false;
+  b->low -= (double)zero;
+  b->high -= (double)zero;
+  const bool one = s && surg_tensor_count(s) == 1 && surg_tensor_dtype(s) == SURG_FLOAT &&
+                   surg_tensor_read_numbers(s, 0, &f, 1) == SURG_OK;
+  b->scale = one ? (double)f : (double)NAN;
   return true;
+}
+
+/* Whether it is known what the integers cut off, as far as that is replaced. Signed ones are taken
+ * for symmetric if their zero point is not known. */
+static bool is_known(const unquant *u, const surg_node *q) {
+  const surg_value *z = surg_node_input(q, 2);
+  const surg_type *t = z ? surg_value_type(z) : NULL;
+  const int dtype = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR ? surg_type_dtype(t) : 0;
+  span b;
+  if (dtype == SURG_FLOAT8E4M3FN || dtype == SURG_FLOAT8E5M2) return true;
+  if (span_of(q, &b)) return !u->clip || !isnan(b.scale);
+  return !u->clip && (dtype == SURG_INT8 || dtype == SURG_INT16 || dtype == SURG_INT4);
 }
 
 /* A node on x before d: Relu, or Clip to the range of the integers. */
@@ -140,18 +161,16 @@ static surg_value *bounded(unquant *u, surg_node *d, surg_value *x, const char *
 /* What replaces the pair: x, or x bounded where the integers bound it. NULL: out of memory. */
 static surg_value *unrounded(unquant *u, const surg_node *q, surg_node *d) {
   surg_value *x = surg_node_input(q, 0);
-  double scale, zero, low, high;
-  int dtype;
+  span b;
   surg_range r;
   const surg_graph *g = surg_node_graph(d);
-  if (!numbers_of_pair(q, &scale, &zero, &dtype) || !range_of(dtype, &low, &high)) return x;
+  if (!span_of(q, &b)) return x;
   const bool known = surg_value_range(x, &r) == SURG_OK;
-  low = (low - zero) * scale;
-  high = (high - zero) * scale;
+  const double low = b.low * b.scale, high = b.high * b.scale;
   if (known && r.low >= low && r.high <= high) return x;
   if (u->clip && surg_graph_opset(g, "") >= 11 && give_builtin(g, "Clip"))
     return bounded(u, d, x, "Clip", (float)low, (float)high);
-  if (low < 0 || (known && r.low >= 0) || quant_dtype(x) != SURG_FLOAT || !give_builtin(g, "Relu"))
+  if (b.low < 0 || (known && r.low >= 0) || quant_dtype(x) != SURG_FLOAT || !give_builtin(g, "Relu"))
     return x;
   u->relus++;
   return bounded(u, d, x, "Relu", 0, 0);
@@ -159,7 +178,7 @@ static surg_value *unrounded(unquant *u, const surg_node *q, surg_node *d) {
 
 static surg_pass_result remove_pair(unquant *u, surg_node *d) {
   surg_node *q = surg_value_producer(surg_node_input(d, 0), NULL);
-  if (!u->values || !is_pair(q, d) || surg_pass_keeps_node(u->p, d) ||
+  if (!u->values || !is_pair(q, d) || !is_known(u, q) || surg_pass_keeps_node(u->p, d) ||
       surg_pass_keeps_node(u->p, q) || !surg_pass_allow(u->p))
     return SURG_PASS_UNCHANGED;
   surg_value *used[] = {surg_node_input(d, 1), surg_node_input(d, 2), surg_node_input(q, 1),

@@ -90,7 +90,7 @@ static void pin_constant(prec *c, prec_value *x, const surg_tensor *t, prec_valu
   }
   if (why != PREC_FREE) prec_pin_value(c, x, why);
   if (why == PREC_LARGE) prec_pin_results(c, x, stack);
-  if (why == PREC_SMALL && c->kind->small && surg_tensor_count(t) == 1 && e.high > 0)
+  if (why == PREC_SMALL && surg_tensor_count(t) == 1 && e.high > 0)
     prec_pin_epsilon(c, x, e.high, stack);
   for (uint32_t r = x->reads; r != PREC_NONE; r = c->reads[r].next)
     if (vanishes(&c->limits, &e) && divides(c->reads[r].n, c->reads[r].index))
