@@ -170,8 +170,8 @@ static surg_value *unrounded(unquant *u, const surg_node *q, surg_node *d) {
   if (known && r.low >= low && r.high <= high) return x;
   if (u->clip && surg_graph_opset(g, "") >= 11 && give_builtin(g, "Clip"))
     return bounded(u, d, x, "Clip", (float)low, (float)high);
-  if (b.low < 0 || (known && r.low >= 0) || quant_dtype(x) != SURG_FLOAT || !give_builtin(g, "Relu"))
-    return x;
+  if (b.low < 0 || (known && r.low >= 0)) return x;
+  if (quant_dtype(x) != SURG_FLOAT || !give_builtin(g, "Relu")) return x;
   u->relus++;
   return bounded(u, d, x, "Relu", 0, 0);
 }
