@@ -7,6 +7,9 @@
 #include <onnxsurg/precision.h>
 #include <onnxsurg/schema.h>
 
+#include "bodies.h"
+
+#define MOST_ROUNDS 8     /* over all graphs, which pass values to each other */
 #define UNKNOWN_AXIS 1024 /* the size of an image whose size is not known */
 #define NEAR 16 /* values before an operand of a difference that are looked at */
 
@@ -142,16 +145,80 @@ static bool has_counted(const phases *f, const surg_node *n) {
   return false;
 }
 
+/* What is counted is listed in rounds: values pass between graphs. */
+typedef struct counting {
+  phases *f;
+  double small;
+  bool any; /* a value was added in this round */
+} counting;
+
+/* False: out of memory. */
+static bool add_counted(counting *c, surg_value *y) {
+  if (!y || !is_float(y) || is_small(y, c->small) || table_has(&c->f->counted, y)) return true;
+  c->any = true;
+  return table_put(&c->f->counted, y);
+}
+
+static bool pass_counted(counting *c, const surg_value *x, surg_value *y) {
+  return !x || !table_has(&c->f->counted, x) || add_counted(c, y);
+}
+
+static bool pass_call(counting *c, const surg_node *n) {
+  const surg_graph *g = surg_function_graph(surg_node_function(n));
+  const size_t in = surg_graph_input_count(g), out = surg_graph_output_count(g);
+  bool ok = true;
+  for (size_t i = 0; ok && i < surg_node_input_count(n) && i < in; i++)
+    ok = pass_counted(c, surg_node_input(n, i), surg_graph_input(g, i));
+  for (size_t i = 0; ok && i < surg_node_output_count(n) && i < out; i++)
+    ok = pass_counted(c, surg_graph_output(g, i), surg_node_output(n, i));
+  return ok;
+}
+
+static bool pass_loop(counting *c, const bodies_loop *l) {
+  const size_t end_in = l->first_in + l->states + l->slices;
+  const size_t end_out = surg_graph_output_count(l->body);
+  bool ok = true;
+  for (size_t i = l->first_in; ok && i < end_in; i++)
+    ok = pass_counted(c, surg_node_input(l->n, i), surg_graph_input(l->body, i));
+  for (size_t i = l->first_out; ok && i < end_out; i++) {
+    const surg_value *x = surg_graph_output(l->body, i);
+    ok = pass_counted(c, x, surg_node_output(l->n, i - l->first_out));
+    if (ok && i < l->first_out + l->states)
+      ok = pass_counted(c, x, surg_graph_input(l->body, i - l->first_out + l->first_in));
+  }
+  return ok;
+}
+
+/* Passes counts to and from the graphs that n runs. */
+static bool pass_between(counting *c, surg_node *n) {
+  bodies_loop l;
+  surg_graph *g;
+  bool ok = true;
+  const int op = surg_node_op(n);
+  if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) return pass_call(c, n);
+  if (op == SURG_OP_Loop || op == SURG_OP_Scan) return !bodies_loop_of(&l, n) || pass_loop(c, &l);
+  for (size_t k = 0; op == SURG_OP_If && (g = surg_node_subgraph(n, k)); k++)
+    for (size_t i = 0; ok && i < surg_graph_output_count(g) && i < surg_node_output_count(n); i++)
+      ok = pass_counted(c, surg_graph_output(g, i), surg_node_output(n, i));
+  return ok;
+}
+
+static bool count_node(counting *c, surg_node *n) {
+  if (!surg_node_schema(n) || surg_node_subgraph(n, 0)) return pass_between(c, n);
+  if (!counts_from(n) && !(passes_on(n) && has_counted(c->f, n))) return true;
+  for (size_t i = 0; i < surg_node_output_count(n); i++)
+    if (!add_counted(c, surg_node_output(n, i))) return false;
+  return true;
+}
+
 static bool find_counted(phases *f, surg_model *m, double small) {
-  for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
-      if (!surg_node_schema(n) || surg_node_subgraph(n, 0)) continue;
-      if (!counts_from(n) && !(passes_on(n) && has_counted(f, n))) continue;
-      for (size_t i = 0; i < surg_node_output_count(n); i++) {
-        surg_value *y = surg_node_output(n, i);
-        if (is_float(y) && !is_small(y, small) && !table_put(&f->counted, y)) return false;
-      }
-    }
+  counting c = {f, small, true};
+  for (int round = 0; c.any && round < MOST_ROUNDS; round++) {
+    c.any = false;
+    for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+      for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+        if (!count_node(&c, n)) return false;
+  }
   return true;
 }
 
