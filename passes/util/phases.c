@@ -99,7 +99,8 @@ static double turns_of_place(const surg_node *n) {
 double phases_turns(const surg_node *n, size_t i) {
   if (!surg_node_schema(n)) return 0;
   if (is_angle(n)) return i == 0;
-  if (phases_is_place(n)) return i == 1 ? turns_of_place(n) : 0;
+  if (phases_is_place(n))
+    return i == (surg_node_op(n) == SURG_OP_DeformConv ? 2 : 1) ? turns_of_place(n) : 0;
   return surg_node_op(n) == SURG_OP_Mod || is_remainder(n) ? HUGE_VAL : 0;
 }
 
