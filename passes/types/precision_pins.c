@@ -113,7 +113,7 @@ static void pin_default(prec *c, prec_value *x) {
 
 /* --- ranges --- */
 
-static void pin_bound(prec *c, prec_value *x) {
+static void pin_bound(prec *c, prec_value *x, prec_value **stack) {
   surg_range r;
   if (surg_value_range(x->v, &r) != SURG_OK) return;
   const double bound = fmax(fabs(r.low), fabs(r.high));
@@ -121,6 +121,8 @@ static void pin_bound(prec *c, prec_value *x) {
   x->bounded = !r.nan;
   x->bound = bound;
   if (bound > c->limits.top) prec_pin_value(c, x, PREC_BOUND);
+  /* All of it is beyond the range, as a constant would be. */
+  if (r.low > c->limits.top || r.high < -c->limits.top) prec_pin_results(c, x, stack);
   if (bound > 0 && bound < c->limits.normal) prec_pin_value(c, x, PREC_TINY);
 }
 
@@ -183,7 +185,7 @@ static void pin_values(prec *c) {
     else if (t && c->kind->narrows)
       pin_constant(c, x, t, stack);
     else if (c->kind->narrows)
-      pin_bound(c, x);
+      pin_bound(c, x, stack);
     else if (t)
       pin_absent(c, x, t);
   }
@@ -230,6 +232,38 @@ static prec_why attrs_fault(const prec *c, const surg_node *n) {
   for (size_t i = 0; i < surg_node_attr_count(n) && why == PREC_FREE; i++)
     why = attr_fault(c, surg_node_attr_at(n, i));
   return why;
+}
+
+/* Whether numbers of attributes of n only limit its results. */
+static bool limits(const surg_node *n) {
+  const int op = surg_node_op(n);
+  return op == SURG_OP_Clip || op == SURG_OP_LSTM || op == SURG_OP_GRU || op == SURG_OP_RNN;
+}
+
+/* Pins the results of a node with an attribute beyond the range, such as ConstantOfShape, and what
+ * is computed from them. */
+static void pin_attr_results(prec *c, const surg_node *n, prec_value **stack) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    prec_value *x = prec_find(c, surg_node_output(n, i));
+    surg_range r;
+    if (!x || x->why != PREC_FREE || prec_holds(c, x)) continue;
+    if (surg_value_range(x->v, &r) == SURG_OK && r.low >= -c->limits.top &&
+        r.high <= c->limits.top)
+      continue;
+    prec_pin_value(c, x, PREC_BOUND);
+    prec_pin_results(c, x, stack);
+  }
+}
+
+/* Likewise all such nodes, also those whose types the operator fixes. */
+static void pin_far_attrs(prec *c) {
+  prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *stack);
+  if (!stack) c->failed = true;
+  for (uint32_t i = 0; i < c->n_slots && stack; i++) {
+    const surg_node *n = c->slots[i].n;
+    if (n && surg_node_schema(n) && !limits(n) && attrs_fault(c, n) == PREC_ATTR_LARGE)
+      pin_attr_results(c, n, stack);
+  }
 }
 
 /* --- operators --- */
@@ -395,6 +429,7 @@ void prec_pins(prec *c) {
     if (why != PREC_FREE) prec_pin(c, i, why);
   }
   pin_values(c);
+  if (c->kind->narrows && !c->saturate) pin_far_attrs(c);
   if (c->mixed) pin_mixed(c);
   if (c->kind->narrows && !c->aggressive && !pin_integer_sources(c)) c->failed = true;
 }
