@@ -122,7 +122,8 @@ static void pin_bound(prec *c, prec_value *x, prec_value **stack) {
   x->bound = bound;
   if (bound > c->limits.top) prec_pin_value(c, x, PREC_BOUND);
   /* All of it is beyond the range, as a constant would be. */
-  if (r.low > c->limits.top || r.high < -c->limits.top) prec_pin_results(c, x, stack);
+  if (!c->saturate && (r.low > c->limits.top || r.high < -c->limits.top))
+    prec_pin_results(c, x, stack);
   if (bound > 0 && bound < c->limits.normal) prec_pin_value(c, x, PREC_TINY);
 }
 
