@@ -66,6 +66,12 @@ bool surg__judge_shapes(surg__judge *j);
 /* Checks the limits of the fact that follow from the shapes an engine tracks itself
  * (judge_tracked.c). */
 bool surg__judge_tracked(surg__judge *j);
+/* The type of a tensor of known rank, or NULL. */
+const surg_type *surg__judge_shape(const surg_value *v);
+/* Whether the importer makes one layer of an Add and the MatMul before it. */
+bool surg__judge_fused(const surg_node *n);
+/* Checks sizes that the importer does not know (judge_open.c). */
+bool surg__judge_open(surg__judge *j);
 /* Checks inputs that the importer may read as scalars (judge_picked.c). */
 bool surg__judge_picked(surg__judge *j);
 /* Whether there is a form of a reader of this name (key `not_before`). */

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open sizes of engines that compute shapes themselves during import: OpenCV replaces open
+ * dimensions of inputs by 0, which becomes 1 where a shape is broadcast, and loses some sizes that
+ * ONNX knows. */
+#include <string.h>
+
+#include <onnxsurg/ops.h>
+
+#include "base/counted.h"
+#include "ir/ir.h"
+#include "schema/text.h"
+#include "target/judge.h"
+
+/* Whether Gemm reads operand i of the product transposed; MatMul does not have the attribute. */
+static bool turned(const surg_node *n, size_t i) {
+  const surg_attr *a = surg_node_attr(n, i == 0 ? "transA" : "transB");
+  return a && surg_attr_get_kind(a) == SURG_ATTR_INT && surg_attr_int(a) != 0;
+}
+
+/* Whether the inputs of the model have fixed sizes, except the first of three axes or more. */
+static bool only_batch_open(const surg_graph *g) {
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_type *t = surg__judge_shape(surg_graph_input(g, i));
+    if (!t) return false;
+    for (size_t k = 0; k < surg_type_rank(t); k++)
+      if (surg_type_dim(t, k)->value < 0 && (k || surg_type_rank(t) < 3)) return false;
+  }
+  return true;
+}
+
+#define TRACED_MOST 256 /* values that a size is traced through, at most */
+#define TARGET_MOST 64  /* elements of the target of a Reshape that are read, at most */
+
+typedef struct trace {
+  size_t left; /* values that may still be visited */
+  bool ones;   /* a lost size that a constant made 1 counts as lost */
+  bool zeros;  /* only open sizes that are 0 to the importer count as open, not those it made 1 */
+} trace;
+
+static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, trace *x);
+
+/* Reshape: OpenCV keeps the 0 and -1 of the target where a size of an input of the model is open.
+ */
+static bool lost_by_reshape(const surg__judge *j, const surg_node *n, size_t axis) {
+  int64_t target[TARGET_MOST];
+  const surg_tensor *c = surg__judge_elements(j, surg_node_input(n, 1));
+  const int64_t count = c ? surg__read_ints(c, target, SURG_COUNT(target)) : -1;
+  return count > 0 && axis < (size_t)count && target[axis] < 1;
+}
+
+/* The size where all operands of more than one element lost it. A constant that comes later makes
+ * it 1, as broadcasting does. */
+static bool lost_by_all(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
+                        trace *x) {
+  bool any = false;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    const surg_type *t = surg__judge_shape(v);
+    if (!v) continue;
+    if (!t || (i && !x->ones && surg__judge_elements(j, v) && !surg__judge_fused(n))) return false;
+    const size_t back = rank - axis;
+    if (surg_type_rank(t) < back) continue;
+    const size_t at = surg_type_rank(t) - back;
+    if (surg_type_dim(t, at)->value == 1) continue;
+    if (!is_lost(j, v, at, x)) return false;
+    any = true;
+  }
+  return any;
+}
+
+static bool lost_by_transpose(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
+                              trace *x) {
+  size_t count;
+  const int64_t *perm = surg_node_ints(n, "perm", &count);
+  if (perm && (count != rank || perm[axis] < 0 || (size_t)perm[axis] >= rank)) return false;
+  return is_lost(j, surg_node_input(n, 0), perm ? (size_t)perm[axis] : rank - 1 - axis, x);
+}
+
+static bool lost_by_product(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
+                            trace *x) {
+  const surg_value *v = surg_node_input(n, axis + 1 == rank);
+  const surg_type *t = surg__judge_shape(v);
+  if (rank < 2 || axis + 2 < rank || !t || surg_type_rank(t) < 2) return false;
+  return is_lost(j, v, surg_type_rank(t) - (rank - axis), x);
+}
+
+/* Flatten multiplies sizes: the product is lost with one of them. */
+static bool lost_by_flatten(const surg__judge *j, const surg_node *n, size_t axis, trace *x) {
+  const surg_value *v = surg_node_input(n, 0);
+  const surg_type *t = surg__judge_shape(v);
+  int64_t at = surg_node_int(n, "axis", 1);
+  const int64_t rank = t ? (int64_t)surg_type_rank(t) : 0;
+  if (at < 0) at += rank;
+  for (int64_t i = axis ? at : 0; i >= 0 && i < (axis ? rank : at); i++)
+    if (is_lost(j, v, (size_t)i, x)) return true;
+  return false;
+}
+
+/* Whether the engine lost a size that follows from the model. Operators that are not listed keep
+ * it, or it is not known: then false. Where `left` reached 0, false says nothing. */
+static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
+  const surg_type *t = surg__judge_shape(v);
+  const surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
+  const surg_schema *s = n ? surg_node_schema(n) : NULL;
+  const size_t rank = t ? surg_type_rank(t) : 0;
+  if (!s || axis >= rank || !x->left) return false;
+  x->left--;
+  switch (surg_node_op(n)) {
+    case SURG_OP_Reshape:
+      return lost_by_reshape(j, n, axis);
+    case SURG_OP_Flatten:
+      return lost_by_flatten(j, n, axis, x);
+    case SURG_OP_Transpose:
+      return lost_by_transpose(j, n, rank, axis, x);
+    case SURG_OP_MatMul:
+      return lost_by_product(j, n, rank, axis, x);
+    case SURG_OP_Softmax:
+    case SURG_OP_LayerNormalization:
+    case SURG_OP_BatchNormalization:
+    case SURG_OP_InstanceNormalization:
+      return is_lost(j, surg_node_input(n, 0), axis, x);
+    default:
+      return (s->flags & SURG__OP_ELEMENTWISE) && lost_by_all(j, n, rank, axis, x);
+  }
+}
+
+static surg__tri is_open(const surg__judge *j, const surg_value *v, size_t axis, trace *x);
+
+/* Of some axes: YES if one is open, NO if the importer knows all. */
+static surg__tri any_open(const surg__judge *j, const surg_value *v, size_t from, size_t end,
+                          trace *x) {
+  surg__tri all = SURG__NO;
+  for (size_t i = from; i < end; i++) {
+    const surg__tri one = is_open(j, v, i, x);
+    if (one == SURG__YES) return one;
+    if (one == SURG__UNSAID) all = one;
+  }
+  return all;
+}
+
+/* An element-wise node: what all operands say that have more than one element there. */
+static surg__tri open_by_all(const surg__judge *j, const surg_node *n, size_t back, trace *x) {
+  surg__tri all = SURG__UNSAID;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    const surg_type *t = surg__judge_shape(v);
+    if (!v) continue;
+    if (!t) return SURG__UNSAID;
+    if (surg_type_rank(t) < back) continue;
+    const size_t at = surg_type_rank(t) - back;
+    if (surg_type_dim(t, at)->value == 1) continue;
+    const surg__tri one = is_open(j, v, at, x);
+    if (one == SURG__UNSAID || (all != SURG__UNSAID && one != all)) return SURG__UNSAID;
+    all = one;
+  }
+  return all;
+}
+
+static surg__tri open_by_flatten(const surg__judge *j, const surg_node *n, size_t axis, trace *x) {
+  const surg_value *v = surg_node_input(n, 0);
+  const surg_type *t = surg__judge_shape(v);
+  const int64_t at = surg_node_int(n, "axis", 1);
+  if (!t || at < 0 || (uint64_t)at > surg_type_rank(t)) return SURG__UNSAID;
+  return axis ? any_open(j, v, (size_t)at, surg_type_rank(t), x) : any_open(j, v, 0, (size_t)at, x);
+}
+
+static surg__tri open_by_transpose(const surg__judge *j, const surg_node *n, size_t rank,
+                                   size_t axis, trace *x) {
+  size_t count;
+  const int64_t *perm = surg_node_ints(n, "perm", &count);
+  if (perm && (count != rank || perm[axis] < 0 || (size_t)perm[axis] >= rank)) return SURG__UNSAID;
+  return is_open(j, surg_node_input(n, 0), perm ? (size_t)perm[axis] : rank - 1 - axis, x);
+}
+
+static surg__tri open_by_product(const surg__judge *j, const surg_node *n, size_t rank,
+                                 size_t axis, trace *x) {
+  const surg_value *v = surg_node_input(n, axis + 1 == rank);
+  const surg_type *t = surg__judge_shape(v);
+  if (rank < 2 || axis + 2 < rank || !t || surg_type_rank(t) < 2) return SURG__UNSAID;
+  return is_open(j, v, surg_type_rank(t) - (rank - axis), x);
+}
+
+static surg__tri open_by_concat(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
+                                trace *x) {
+  const int64_t along = surg_node_int(n, "axis", 1);
+  if ((size_t)(along < 0 ? along + (int64_t)rank : along) == axis) return SURG__UNSAID;
+  return is_open(j, surg_node_input(n, 0), axis, x);
+}
+
+/* Slice keeps the sizes of the axes that it does not name. */
+static surg__tri open_by_slice(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
+                               trace *x) {
+  int64_t axes[TARGET_MOST];
+  const surg_tensor *c = surg__judge_elements(j, surg_node_input(n, 3));
+  const int64_t count = c ? surg__read_ints(c, axes, SURG_COUNT(axes)) : -1;
+  for (int64_t i = 0; i < count; i++)
+    if ((size_t)(axes[i] < 0 ? axes[i] + (int64_t)rank : axes[i]) == axis) return SURG__UNSAID;
+  return count > 0 ? is_open(j, surg_node_input(n, 0), axis, x) : SURG__UNSAID;
+}
+
+/* Whether an input of the main graph up to v has an open size other than that of a batch. Until one
+ * has, the importer makes open batches 1. */
+static bool opens_up_to(const surg_value *v) {
+  const surg_graph *g = surg_model_graph(surg_graph_model(surg_value_graph(v)));
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *in = surg_graph_input(g, i);
+    const surg_type *t = surg_value_is_initializer(in) ? NULL : surg__judge_shape(in);
+    for (size_t k = 0; t && k < surg_type_rank(t); k++)
+      if (surg_type_dim(t, k)->value < 0 && (k || surg_type_rank(t) < 3)) return true;
+    if (in == v) return false;
+  }
+  return false;
+}
+
+/* Operators that broadcast make 0 to 1, except an Add that becomes one layer with the MatMul before
+ * it. */
+static surg__tri open_by_elements(const surg__judge *j, const surg_node *n, size_t rank,
+                                  size_t axis, trace *x) {
+  const bool one = surg_node_input_count(n) == 1 || surg_node_op(n) == SURG_OP_Clip ||
+                   (surg__judge_fused(n) && surg__judge_elements(j, surg_node_input(n, 1)));
+  if (!x->zeros) return open_by_all(j, n, rank - axis, x);
+  return one ? is_open(j, surg_node_input(n, 0), axis, x) : SURG__UNSAID;
+}
+
+/* Whether a size follows from an open size of an input of the model (YES), which the importer
+ * takes for 0, or from the model alone (NO). Constants and inputs say it, and nodes that keep the
+ * sizes of their inputs. */
+static surg__tri is_open(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
+  const surg_type *t = surg__judge_shape(v);
+  const size_t rank = t ? surg_type_rank(t) : 0;
+  if (axis >= rank || !x->left) return SURG__UNSAID;
+  x->left--;
+  if (surg__judge_elements(j, v)) return SURG__NO;
+  const surg_node *n = surg_value_producer(v, NULL);
+  const surg_dim *d = surg_type_dim(t, axis);
+  if (!n) {
+    if (!surg_value_is_input(v)) return SURG__UNSAID;
+    if (d->value >= 0) return SURG__NO;
+    if (x->zeros && axis == 0 && !opens_up_to(v)) return SURG__UNSAID;
+    return d->param ? SURG__YES : SURG__UNSAID;
+  }
+  const surg_schema *s = surg_node_schema(n);
+  if (!s) return SURG__UNSAID;
+  switch (surg_node_op(n)) {
+    case SURG_OP_Flatten: return open_by_flatten(j, n, axis, x);
+    case SURG_OP_Transpose: return open_by_transpose(j, n, rank, axis, x);
+    case SURG_OP_Softmax:
+    case SURG_OP_LayerNormalization:
+    case SURG_OP_BatchNormalization:
+    case SURG_OP_InstanceNormalization: return is_open(j, surg_node_input(n, 0), axis, x);
+    case SURG_OP_MatMul: return open_by_product(j, n, rank, axis, x);
+    case SURG_OP_Concat: return open_by_concat(j, n, rank, axis, x);
+    case SURG_OP_Slice: return open_by_slice(j, n, rank, axis, x);
+    default:
+      return s->flags & SURG__OP_ELEMENTWISE ? open_by_elements(j, n, rank, axis, x)
+                                             : SURG__UNSAID;
+  }
+}
+
+/* The axis of operand i that a product sums over; false: its rank is not known. */
+static bool summed_axis(const surg_node *n, const surg_type *t, size_t i, size_t *axis) {
+  const size_t rank = t ? surg_type_rank(t) : 0;
+  const int op = surg_node_op(n);
+  const bool conv = op == SURG_OP_Conv || op == SURG_OP_ConvTranspose;
+  const bool last = rank == 1 || (i == 0) != turned(n, i);
+  *axis = conv ? 1 : last ? rank - 1 : rank - 2;
+  return rank > (conv ? 1u : 0u);
+}
+
+/* Says that the trace ended before it told whether a size is lost. */
+static void object_to_depth(surg__judge *j) {
+  surg__judge_object(
+      j, SURG__UNKNOWN, SURG__C_DYNAMIC, NULL,
+      "there are more than %d values between the inputs and the Reshape nodes that may "
+      "lose their sizes",
+      TRACED_MOST);
+}
+
+/* The size of v along an axis is not fixed, and that of the other operand, if there is one, is as
+ * `other` says: the importer accepts that if it knows neither. */
+static void judge_open(surg__judge *j, const surg_value *v, surg__tri open, surg__tri other) {
+  if (open == SURG__YES && other == SURG__YES) return;
+  const bool certain = open == SURG__YES && other == SURG__NO;
+  surg__judge_object(j, certain ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, v,
+                     certain ? "the size of %s along the axis that is summed over must be fixed"
+                             : "the size of %s along the axis that is summed over is not known",
+                     surg__judge_name(j, v));
+}
+
+/* Checks the axes that LayerNormalization normalizes: their sizes must be known to the importer. */
+static void judge_normalized(surg__judge *j) {
+  const surg_value *v = surg_node_input(j->n, 0);
+  const surg_type *t = surg__judge_shape(v);
+  const int64_t rank = t ? (int64_t)surg_type_rank(t) : 0;
+  int64_t axis = surg_node_int(j->n, "axis", -1);
+  trace x = {TRACED_MOST, true};
+  if (axis < 0) axis += rank;
+  if (!v) return;
+  if (!t || axis < 0) judge_open(j, v, SURG__UNSAID, SURG__NO);
+  for (int64_t i = axis; t && i >= 0 && i < rank; i++) {
+    if (surg_type_dim(t, (size_t)i)->value < 0) {
+      judge_open(j, v, is_open(j, v, (size_t)i, &x), SURG__NO);
+      return;
+    }
+    if (!is_lost(j, v, (size_t)i, &x)) continue;
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_DYNAMIC, v,
+                       "the importer may not know the size of %s along the axes that are "
+                       "normalized: a Reshape has 0 or -1 there",
+                       surg__judge_name(j, v));
+    return;
+  }
+}
+
+/* Checks that the importer knows the sizes of the axes that a product sums over of both operands,
+ * or of neither: the last of the first operand, the last but one of the second; of a Conv the
+ * channels of the picture. */
+static void judge_inner(surg__judge *j) {
+  const surg_value *lost = NULL;
+  size_t losses = 0, operands = 2, axis;
+  trace x = {TRACED_MOST, true};
+  const int op = surg_node_op(j->n);
+  if (j->f->inner && op == SURG_OP_LayerNormalization) {
+    judge_normalized(j);
+    return;
+  }
+  if (op == SURG_OP_Conv || op == SURG_OP_ConvTranspose) operands = 1;
+  const bool tracks = only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n))));
+  for (size_t i = 0; j->f->inner && i < operands && i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i), *w = surg_node_input(j->n, 1 - i);
+    const surg_type *t = surg__judge_shape(v);
+    const bool ranked = summed_axis(j->n, t, i, &axis);
+    if (!v) continue;
+    if (!ranked || surg_type_dim(t, axis)->value < 0) {
+      const surg__tri open = ranked ? is_open(j, v, axis, &x) : SURG__UNSAID;
+      const bool both = operands == 2 && summed_axis(j->n, surg__judge_shape(w), 1 - i, &axis);
+      const surg__tri other = both ? is_open(j, w, axis, &x) : SURG__UNSAID;
+      judge_open(j, v, open, operands == 1 ? SURG__NO : other);
+      return;
+    }
+    if (tracks || !is_lost(j, v, axis, &x)) continue;
+    lost = v;
+    losses++;
+  }
+  if (!x.left)
+    object_to_depth(j);
+  else if (lost)
+    surg__judge_object(j, losses == 1 ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, lost,
+                       "the importer does not know the size of %s along the axis that is summed "
+                       "over: a Reshape has 0 or -1 there, and the model has dynamic inputs",
+                       surg__judge_name(j, lost));
+}
+
+/* Checks the sizes before the last two of operands that must have them in common (`same`): the
+ * importer must not have lost one of a single operand. */
+static void judge_batches(surg__judge *j) {
+  const surg_value *ends[2] = {surg_node_input(j->n, 0), surg_node_input(j->n, 1)};
+  const surg_type *t = surg__judge_shape(ends[0]), *u = surg__judge_shape(ends[1]);
+  trace x = {TRACED_MOST, true};
+  if (!j->f->inner || !j->f->but_two || !t || !u || surg_type_rank(t) != surg_type_rank(u)) return;
+  if (only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n))))) return;
+  for (size_t axis = 0; axis + 2 < surg_type_rank(t); axis++) {
+    const bool first = is_lost(j, ends[0], axis, &x), second = is_lost(j, ends[1], axis, &x);
+    if (first == second || !x.left) continue;
+    const bool certain = is_open(j, ends[first], axis, &x) == SURG__NO;
+    surg__judge_object(j, certain ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, ends[second],
+                       "the importer does not know a size of %s that %s has, too: a Reshape has 0 "
+                       "or -1 there, and the model has dynamic inputs",
+                       surg__judge_name(j, ends[second]), surg__judge_name(j, ends[first]));
+    return;
+  }
+}
+
+/* Whether the importer knows that a size is above 1. */
+static bool is_known(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
+  return surg_type_dim(surg__judge_shape(v), axis)->value > 1 && !is_lost(j, v, axis, x) && x->left;
+}
+
+/* Checks the sizes before the last two of the operands of a product: the importer must not know one
+ * of one operand that is open in the other. */
+static void judge_open_batches(surg__judge *j) {
+  const surg_value *v = surg_node_input(j->n, 0), *w = surg_node_input(j->n, 1);
+  const surg_type *t = surg__judge_shape(v), *u = surg__judge_shape(w);
+  trace x = {TRACED_MOST, false, true};
+  if (!j->f->inner || surg_node_op(j->n) != SURG_OP_MatMul || !t || !u) return;
+  for (size_t back = 3; back <= surg_type_rank(t) && back <= surg_type_rank(u); back++) {
+    const size_t a = surg_type_rank(t) - back, b = surg_type_rank(u) - back;
+    const bool first = is_open(j, v, a, &x) == SURG__YES && is_known(j, w, b, &x);
+    if (!first && !(is_open(j, w, b, &x) == SURG__YES && is_known(j, v, a, &x))) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_DYNAMIC, first ? v : w,
+                       "a size of %s is open that %s has fixed", surg__judge_name(j, first ? v : w),
+                       surg__judge_name(j, first ? w : v));
+    return;
+  }
+}
+
+/* Whether the sizes of the operands of Concat agree beside its axis: YES if the importer knows all
+ * or none of each axis, NO if it knows some. */
+static surg__tri sizes_agree(const surg__judge *j, size_t axis, trace *x) {
+  bool known = false, open = false, unsaid = false;
+  for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_type *t = surg__judge_shape(v);
+    if (!t || axis >= surg_type_rank(t)) return SURG__UNSAID;
+    if (surg_type_dim(t, axis)->value < 0) {
+      const bool zero = is_open(j, v, axis, x) == SURG__YES;
+      open |= zero;
+      unsaid |= !zero;
+    } else if (is_lost(j, v, axis, x)) {
+      unsaid = true;
+    } else {
+      known = true;
+    }
+  }
+  if (!x->left) return SURG__UNSAID;
+  return known && open ? SURG__NO : unsaid ? SURG__UNSAID : SURG__YES;
+}
+
+static surg__tri concat_agrees(const surg__judge *j) {
+  const surg_type *t = surg__judge_shape(surg_node_input(j->n, 0));
+  trace x = {TRACED_MOST, false, true};
+  const int64_t rank = t ? (int64_t)surg_type_rank(t) : 0;
+  int64_t along = surg_node_int(j->n, "axis", 1);
+  surg__tri all = SURG__YES;
+  if (surg_node_op(j->n) != SURG_OP_Concat || !t) return SURG__UNSAID;
+  if (along < 0) along += rank;
+  for (int64_t axis = 0; axis < rank; axis++) {
+    const surg__tri one = axis == along ? SURG__YES : sizes_agree(j, (size_t)axis, &x);
+    if (one == SURG__NO) return one;
+    if (one == SURG__UNSAID) all = one;
+  }
+  return all;
+}
+
+static void judge_settled(surg__judge *j) {
+  if (!j->f->settled) return;
+  const surg_graph *g = surg_node_graph(j->n);
+  for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_type *t = surg__judge_shape(v);
+    if (!v || surg__judge_elements(j, v) || (t && surg_type_static(t, NULL))) continue;
+    if (only_batch_open(surg_model_graph(surg_graph_model(g)))) return;
+    const surg__tri agrees = concat_agrees(j);
+    if (agrees == SURG__YES) return;
+    surg__judge_object(j, agrees == SURG__NO ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, v,
+                       agrees == SURG__NO ? "a size of %s is open that another operand has fixed"
+                                          : "%s has no fixed size, and neither has an input of "
+                                            "the model",
+                       surg__judge_name(j, v));
+    return;
+  }
+}
+
+/* Whether an operand before number `end` has a size above 1, which the importer knows, at the axis
+ * of the result that is `back` from its end. */
+static bool known_before(const surg__judge *j, size_t end, size_t back, trace *x) {
+  for (size_t i = 0; i < end; i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_type *t = surg__judge_shape(v);
+    if (!t || surg_type_rank(t) < back) continue;
+    const size_t at = surg_type_rank(t) - back;
+    if (surg_type_dim(t, at)->value > 1 && !is_lost(j, v, at, x) && x->left) return true;
+  }
+  return false;
+}
+
+/* Checks that no operand lost a size, or has an open one, that the importer knows of an operand
+ * before it. */
+static bool fits_agreed(surg__judge *j) {
+  trace x = {TRACED_MOST, false, true};
+  if (!j->f->agree || only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n)))))
+    return true;
+  for (size_t i = 1; i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_type *t = surg__judge_shape(v);
+    for (size_t axis = 0; t && axis < surg_type_rank(t); axis++) {
+      const size_t back = surg_type_rank(t) - axis;
+      const bool open =
+          surg_type_dim(t, axis)->value < 0 && is_open(j, v, axis, &x) == SURG__YES;
+      if (!open && !is_lost(j, v, axis, &x)) continue;
+      if (!known_before(j, i, back, &x)) continue;
+      surg__judge_object(
+          j, SURG__ILLEGAL, SURG__C_DYNAMIC, v,
+          "the importer knows a size of the operand before %s, and not that of %s: %s",
+          surg__judge_name(j, v), surg__judge_name(j, v),
+          open ? "an input of the model has an open size there"
+               : "a Reshape has 0 or -1 there, and the model has dynamic inputs");
+      return false;
+    }
+  }
+  if (!x.left) object_to_depth(j);
+  return true;
+}
+
+bool surg__judge_open(surg__judge *j) {
+  if (!fits_agreed(j)) return false;
+  judge_inner(j);
+  judge_batches(j);
+  judge_open_batches(j);
+  judge_settled(j);
+  return true;
+}
