@@ -244,7 +244,14 @@ static void check_conv(surg__checker *c, const surg_node *n) {
                     (long long)k->u.ints[i], (long long)dim(w, i + 2));
         break;
       }
-  if (n->schema->op == SURG_OP_Conv) check_length(c, n, 2, dim(w, 0), "maps of the weights");
+  if (n->schema->op == SURG_OP_Conv) {
+    check_length(c, n, 2, dim(w, 0), "maps of the weights");
+    return;
+  }
+  const int64_t channels = dim(ranked(n, 0), 1);
+  if (channels >= 0 && dim(w, 0) >= 0 && channels != dim(w, 0))
+    contradicts(c, n, "input 0 has %lld channels where the weights have %lld", (long long)channels,
+                (long long)dim(w, 0));
 }
 
 static void check_slice(surg__checker *c, const surg_node *n) {

@@ -16,11 +16,12 @@
 #define CANDIDATES 32u /* most rules of one operator and group */
 #define SETTLE ",fold{max-growth=inf},prune" /* after a rule that may leave nodes of constants */
 #define OUTPUTS 64u                          /* most outputs that get a node at once */
-#define AHEAD                                                                            \
-  2u             /* nesting of look-ahead searches: sizes, an operator, the cures of its \
-                  * replacement */
-#define USUAL 13 /* the opset that a model without one gets */
-#define OLDEST 7 /* the oldest opset that is tried */
+#define AHEAD                                                                              \
+  2u               /* nesting of look-ahead searches: sizes, an operator, the cures of its \
+                    * replacement */
+#define DOUBTS 16u /* most unknown objections that are searched for cures */
+#define USUAL 13   /* the opset that a model without one gets */
+#define OLDEST 7   /* the oldest opset that is tried */
 
 /* --- trying a cure --- */
 
@@ -700,8 +701,59 @@ static surg_status note_start(surg__repair *r) {
   return r->original ? SURG_OK : SURG_ENOMEM;
 }
 
-static surg_status find(surg__repair *r, surg__repair_counts *before,
-                        surg__repair_counts *after) {
+/* Cures of unknown objections, as if they were certain; what is computed from constants may be in
+ * doubt. */
+static void cure_doubts(surg__repair *r, surg__repair_counts *now) {
+  static const char settle[] = "fold{max-growth=inf},prune";
+  if (!cure(r, settle, now)) cure_ahead(r, settle, now);
+  for (unsigned i = 0; i < ROUNDS && now->all; i++)
+    if (!round_of(r, now) && !cure_forms(r, now, true) && !cure_interface(r, now) &&
+        !cure_sizes(r, now, false))
+      break;
+}
+
+/* If nothing is left but unknown objections: searches for a model without them. What does not end
+ * in certain support is undone. */
+static surg_status search_sure(surg__repair *r, surg__repair_counts *after) {
+  if (!r->is_minimal || r->depth || after->all || !after->unknown || after->unknown > DOUBTS)
+    return SURG_OK;
+  const surg__target *usual = r->t;
+  surg__target sure = *r->t;
+  surg__repair_counts now;
+  const size_t steps = r->pipeline.n, refused = r->refused.n;
+  const surg__consent used = r->used, wanted = r->wanted;
+  surg_model *before = surg_model_clone(r->m);
+  if (!before) return SURG_ENOMEM;
+  const bool fresh = !r->original;
+  surg_status s = fresh ? note_start(r) : SURG_OK;
+  const size_t starts = r->starts.count;
+  sure.sure = true;
+  r->t = &sure;
+  surg__memo_free(r->ctx, &r->tried); /* another target may have been there */
+  if (s == SURG_OK) s = surg__repair_count(r->t, r->m, &now, NULL);
+  if (s == SURG_OK) cure_doubts(r, &now);
+  r->t = usual;
+  surg__memo_free(r->ctx, &r->tried);
+  if (s == SURG_OK) s = r->failure;
+  r->refused.n = refused;
+  r->wanted = wanted;
+  if (s == SURG_OK && !now.all) {
+    surg_model_free(before);
+    return surg__repair_count(r->t, r->m, after, NULL);
+  }
+  surg_model_free(r->m);
+  surg__repair_put(r, before);
+  r->pipeline.n = steps;
+  r->starts.count = starts;
+  r->used = used;
+  if (fresh && r->original) {
+    surg_model_free(r->original);
+    r->original = NULL;
+  }
+  return s;
+}
+
+static surg_status find(surg__repair *r, surg__repair_counts *before, surg__repair_counts *after) {
   surg_status s = surg__repair_count(r->t, r->m, before, NULL);
   if (s == SURG_OK && !r->origin) {
     s = surg__repair_put_interface(r->m, &r->first);
@@ -716,6 +768,7 @@ static surg_status find(surg__repair *r, surg__repair_counts *before,
   if (s == SURG_OK && after->all) s = give_opset(r);
   if (s == SURG_OK) s = search(r, after);
   if (s == SURG_OK) s = search_lenient(r, after);
+  if (s == SURG_OK) s = search_sure(r, after);
   if (s == SURG_OK) s = surg__repair_shorten(r, after);
   if (s == SURG_OK) s = surg__repair_nearer(r, after, search);
   surg__buf_putc(&r->pipeline, 0);
@@ -745,8 +798,7 @@ static surg_status find_between(surg__repair *r, surg__repair_counts *before,
 
 surg_status surg__repair_find(surg__repair *r, surg__repair_counts *before,
                               surg__repair_counts *after) {
-  return r->t->between && !r->t->certain ? find_between(r, before, after)
-                                         : find(r, before, after);
+  return r->t->between && !r->t->certain ? find_between(r, before, after) : find(r, before, after);
 }
 
 void surg__repair_init(surg__repair *r, surg_context *ctx, const surg__target *t, surg_model *m,

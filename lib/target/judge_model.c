@@ -62,7 +62,8 @@ static void judge_opsets(walk *w) {
 
 static bool has_element(const surg_type *t) {
   for (; surg_type_get_kind(t) == SURG_TYPE_SEQUENCE || surg_type_get_kind(t) == SURG_TYPE_OPTIONAL;
-       t = surg_type_elem(t)) {}
+       t = surg_type_elem(t)) {
+  }
   const surg_type_kind kind = surg_type_get_kind(t);
   if (kind == SURG_TYPE_UNKNOWN) return false;
   return (kind != SURG_TYPE_TENSOR && kind != SURG_TYPE_SPARSE_TENSOR) || surg_type_dtype(t) > 0;
@@ -586,8 +587,27 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   return s;
 }
 
+/* Who hears the objections of a judgement that counts unknown ones as certain. */
+typedef struct hearing {
+  surg__objection_fn fn;
+  void *user;
+} hearing;
+
+static void hear_sure(void *user, const surg__objection *o) {
+  const hearing *h = user;
+  surg__objection sure = *o;
+  if (o->verdict == SURG__UNKNOWN && o->cause != SURG__C_DATA) sure.verdict = SURG__ILLEGAL;
+  h->fn(h->user, &sure);
+}
+
 surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
+  if (t->sure) {
+    surg__target plain = *t;
+    hearing h = {fn, user};
+    plain.sure = false;
+    return surg__target_model(&plain, m, hear_sure, &h);
+  }
   if (t->between) return surg__judge_between(t, m, fn, user);
   if (!t->host) return surg__judge_lax(t, m, judge_model, fn, user);
   const surg__target host = surg__judge_host(t);

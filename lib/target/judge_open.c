@@ -172,8 +172,8 @@ static surg__tri open_by_transpose(const surg__judge *j, const surg_node *n, siz
   return is_open(j, surg_node_input(n, 0), perm ? (size_t)perm[axis] : rank - 1 - axis, x);
 }
 
-static surg__tri open_by_product(const surg__judge *j, const surg_node *n, size_t rank,
-                                 size_t axis, trace *x) {
+static surg__tri open_by_product(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
+                                 trace *x) {
   const surg_value *v = surg_node_input(n, axis + 1 == rank);
   const surg_type *t = surg__judge_shape(v);
   if (rank < 2 || axis + 2 < rank || !t || surg_type_rank(t) < 2) return SURG__UNSAID;
@@ -242,18 +242,23 @@ static surg__tri is_open(const surg__judge *j, const surg_value *v, size_t axis,
   const surg_schema *s = surg_node_schema(n);
   if (!s) return SURG__UNSAID;
   switch (surg_node_op(n)) {
-    case SURG_OP_Flatten: return open_by_flatten(j, n, axis, x);
-    case SURG_OP_Transpose: return open_by_transpose(j, n, rank, axis, x);
+    case SURG_OP_Flatten:
+      return open_by_flatten(j, n, axis, x);
+    case SURG_OP_Transpose:
+      return open_by_transpose(j, n, rank, axis, x);
     case SURG_OP_Softmax:
     case SURG_OP_LayerNormalization:
     case SURG_OP_BatchNormalization:
-    case SURG_OP_InstanceNormalization: return is_open(j, surg_node_input(n, 0), axis, x);
-    case SURG_OP_MatMul: return open_by_product(j, n, rank, axis, x);
-    case SURG_OP_Concat: return open_by_concat(j, n, rank, axis, x);
-    case SURG_OP_Slice: return open_by_slice(j, n, rank, axis, x);
+    case SURG_OP_InstanceNormalization:
+      return is_open(j, surg_node_input(n, 0), axis, x);
+    case SURG_OP_MatMul:
+      return open_by_product(j, n, rank, axis, x);
+    case SURG_OP_Concat:
+      return open_by_concat(j, n, rank, axis, x);
+    case SURG_OP_Slice:
+      return open_by_slice(j, n, rank, axis, x);
     default:
-      return s->flags & SURG__OP_ELEMENTWISE ? open_by_elements(j, n, rank, axis, x)
-                                             : SURG__UNSAID;
+      return s->flags & SURG__OP_ELEMENTWISE ? open_by_elements(j, n, rank, axis, x) : SURG__UNSAID;
   }
 }
 
@@ -474,8 +479,7 @@ static bool fits_agreed(surg__judge *j) {
     const surg_type *t = surg__judge_shape(v);
     for (size_t axis = 0; t && axis < surg_type_rank(t); axis++) {
       const size_t back = surg_type_rank(t) - axis;
-      const bool open =
-          surg_type_dim(t, axis)->value < 0 && is_open(j, v, axis, &x) == SURG__YES;
+      const bool open = surg_type_dim(t, axis)->value < 0 && is_open(j, v, axis, &x) == SURG__YES;
       if (!open && !is_lost(j, v, axis, &x)) continue;
       if (!known_before(j, i, back, &x)) continue;
       surg__judge_object(

@@ -166,6 +166,8 @@ struct surg_target {
   bool between;              /* the facts are of another version than is meant: `older` */
   bool certain;              /* with `between`: objects to what any version rejects; set by the
                               * caller that judges */
+  bool sure;                 /* unknown objections count as certain; set by the caller that
+                              * judges */
   const char *older;         /* with `between`: the target whose facts these are */
   struct surg_target *newer; /* with `between`: the next newer version; NULL: none is known */
   SURG_VEC(surg__tspan) opsets; /* supported opsets by domain */
