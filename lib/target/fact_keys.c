@@ -27,6 +27,8 @@ const surg__flag_key surg__flag_keys[] = {
     {"inner", AT(inner), "fixed sizes of the axes summed over"},
     {"agree", AT(agree), "sizes that the importer knows of the last operand, too"},
     {"settled", AT(settled), "fixed sizes, unless only batch sizes of inputs are open"},
+    {"axis_inside", AT(axis_inside), "axis below the rank"},
+    {"batch_of_one", AT(batch_of_one), "a shape that fits a batch of 1, where that is open"},
 };
 const size_t surg__flag_key_count = SURG_COUNT(surg__flag_keys);
 
@@ -34,6 +36,7 @@ const surg__list_key surg__list_keys[] = {
     {"const", SURG__N_INPUT, AT(constants), "", " constant", "all inputs"},
     {"absent", PLACE, AT(absent), "no ", "", NULL},
     {"given", PLACE, AT(given), "", " given", NULL},
+    {"together", SURG__N_INPUT, AT(together), "", " given if another of these is", NULL},
     {"shaped", SURG__N_INPUT, AT(shaped), "", " of the shape of the result", NULL},
     {"beside_axis", SURG__N_INPUT, AT(beside_axis), "",
      " of the shape of the result, except along axis", NULL},

@@ -293,6 +293,26 @@ static bool is_output(const surg_schema *s, const char *name) {
   return false;
 }
 
+/* Checks inputs of which all must be given or none, and all be constant or none. */
+static bool fits_together(surg__judge *j) {
+  const char *missing = NULL, *has = NULL, *constant = NULL, *computed = NULL;
+  for (size_t i = 0; i < j->f->together.n; i++) {
+    const char *name = j->f->together.items[i];
+    const surg_value *v = surg__judge_formal(j, name, false);
+    *(v ? &has : &missing) = name;
+    if (v) *(surg__judge_constant(j, v) == SURG__YES ? &constant : &computed) = name;
+  }
+  if (has && missing)
+    return surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL,
+                              "input %s is given, but not %s", has, missing),
+           false;
+  if (constant && computed)
+    return surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL,
+                              "input %s is constant, but not %s", constant, computed),
+           false;
+  return true;
+}
+
 static bool fits_places(surg__judge *j) {
   for (size_t i = 0; i < j->f->given.n; i++) {
     const char *name = j->f->given.items[i];
@@ -302,6 +322,7 @@ static bool fits_places(surg__judge *j) {
                        output ? "output" : "input", name);
     return false;
   }
+  if (!fits_together(j)) return false;
   for (size_t i = 0; j->f->whole && i < surg_node_input_count(j->n); i++) {
     if (surg_node_input(j->n, i)) continue;
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "input %zu is absent", i);

@@ -495,8 +495,56 @@ static bool fits_agreed(surg__judge *j) {
   return true;
 }
 
+/* The number of elements of v with a batch of 1, if its batch alone is open, as it is in an input
+ * of the model; else -1. */
+static int64_t elements_of_one(const surg__judge *j, const surg_value *v) {
+  const surg_type *t = surg__judge_shape(v);
+  trace x = {TRACED_MOST, false, false};
+  int64_t all = 1;
+  if (!t || !surg_type_rank(t) || surg_type_dim(t, 0)->value >= 0) return -1;
+  for (size_t i = 1; i < surg_type_rank(t); i++) {
+    const int64_t d = surg_type_dim(t, i)->value;
+    if (d < 0 || !surg__mul_i64(all, d, &all)) return -1;
+  }
+  return is_open(j, v, 0, &x) == SURG__YES ? all : -1;
+}
+
+/* Checks that the constant target of a Reshape fits a batch of 1, if the batch is open. */
+static bool fits_batch_of_one(surg__judge *j) {
+  int64_t target[TARGET_MOST], all = 1;
+  const surg_value *v = surg_node_input(j->n, 0), *shape = surg_node_input(j->n, 1);
+  const surg_tensor *c = j->f->batch_of_one && v && shape ? surg__judge_elements(j, shape) : NULL;
+  const int64_t count = c ? surg__read_ints(c, target, SURG_COUNT(target)) : -1;
+  const int64_t had = count > 0 ? elements_of_one(j, v) : -1;
+  bool rest = false;
+  for (int64_t i = 0; had >= 0 && i < count; i++) {
+    const surg_type *t = surg__judge_shape(v);
+    if (target[i] < 0) rest = true;
+    if (target[i] == 0 && i >= (int64_t)surg_type_rank(t)) return true;
+    if (target[i] == 0) target[i] = i ? surg_type_dim(t, (size_t)i)->value : 1;
+    if (target[i] > 0 && !surg__mul_i64(all, target[i], &all)) return true;
+  }
+  if (had < 0 || (rest ? all > 0 && had % all == 0 : had == all)) return true;
+  surg__judge_object(
+      j, SURG__ILLEGAL, SURG__C_DYNAMIC, v,
+      "the importer makes the open batch 1: %s then has %lld elements, which the new "
+      "shape does not fit",
+      surg__judge_name(j, v), (long long)had);
+  return false;
+}
+
+static bool fits_axis(surg__judge *j) {
+  const surg_type *t = surg__judge_shape(surg_node_input(j->n, 0));
+  const int64_t axis = surg_node_int(j->n, "axis", 1);
+  if (!j->f->axis_inside || !t || axis < (int64_t)surg_type_rank(t)) return true;
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, NULL,
+                     "axis is %lld; it must be below the rank, %zu", (long long)axis,
+                     (size_t)surg_type_rank(t));
+  return false;
+}
+
 bool surg__judge_open(surg__judge *j) {
-  if (!fits_agreed(j)) return false;
+  if (!fits_agreed(j) || !fits_batch_of_one(j) || !fits_axis(j)) return false;
   judge_inner(j);
   judge_batches(j);
   judge_open_batches(j);

@@ -80,6 +80,8 @@ typedef struct surg__tfact {
   bool agree;          /* no operand may lack a size, for the importer, that one before it has */
   bool settled;        /* inputs must have fixed sizes, unless at most batch sizes of the model's
                         * inputs are open */
+  bool axis_inside;    /* the attribute `axis` must be below the rank of the first input */
+  bool batch_of_one;   /* Reshape: the target must fit a batch of 1, if the batch is open */
   bool folds;          /* inputs computed from constants count as constants */
   bool paired_labels;  /* Einsum: each label that is summed over is in two operands */
   bool plain_equation; /* Einsum: no ellipsis, no repeated label in one operand */
@@ -105,6 +107,7 @@ typedef struct surg__tfact {
   size_t n_known, n_each, n_dims, n_not_types, n_opsets, n_counts, n_axes;
   surg__tlist constants, absent, no_attrs;
   surg__tlist variable, given; /* inputs that must not be constant; inputs that are required */
+  surg__tlist together;        /* inputs of which all must be given, or none */
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
   surg__tlist beside_axis;     /* likewise, except along the axis of the attribute `axis` */
   surg__tlist within;          /* inputs of which no size may be above that of the first output */
