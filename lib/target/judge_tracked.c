@@ -174,8 +174,10 @@ static bool is_shared(const surg_value *c, const surg_node *n) {
       case SURG_OP_Div:
       case SURG_OP_Pow:
       case SURG_OP_Max:
-      case SURG_OP_Min: return true;
-      default: break;
+      case SURG_OP_Min:
+        return true;
+      default:
+        break;
     }
   }
   return false;
@@ -205,7 +207,7 @@ static bool is_in_thirds(const surg_node *n) {
 }
 
 bool surg__judge_form(const char *how) {
-  static const char *const forms[] = {"const",  "many",   "flat", "wide", "thirds", "joined",
+  static const char *const forms[] = {"const",  "many", "flat", "wide", "thirds", "joined",
                                       "shared", "mish", "celu", "log",  "norm"};
   for (size_t i = 0; i < SURG_COUNT(forms); i++)
     if (!strcmp(how, forms[i])) return true;
@@ -239,8 +241,7 @@ static bool is_other_softplus(const surg__judge *j, const surg_node *sum) {
     const surg_value *v = surg_node_input(sum, i);
     const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
     double one = 1;
-    if (c && (surg_tensor_count(c) != 1 || !surg__tensor_reals(c, &one) || one != 1))
-      return true;
+    if (c && (surg_tensor_count(c) != 1 || !surg__tensor_reals(c, &one) || one != 1)) return true;
   }
   return false;
 }
@@ -370,15 +371,65 @@ static bool fits_live(surg__judge *j) {
   const surg_node *n = j->f->live && is_of_constants(j, j->n)
                            ? folded_reader(j, surg_node_output(j->n, 0), 4)
                            : NULL;
-  return !n || !surg__judge_object(j, SURG__ILLEGAL, SURG__C_FED, surg_node_output(j->n, 0),
-                                   "%s is computed from constants, and %s reads no others",
-                                   surg__judge_name(j, surg_node_output(j->n, 0)),
-                                   surg_node_op_type(n));
+  return !n ||
+         !surg__judge_object(j, SURG__ILLEGAL, SURG__C_FED, surg_node_output(j->n, 0),
+                             "%s is computed from constants, and %s reads no others",
+                             surg__judge_name(j, surg_node_output(j->n, 0)), surg_node_op_type(n));
+}
+
+/* The node of an operator that reads v; NULL: none. */
+static const surg_node *reader_of(const surg_value *v, int op) {
+  for (const surg_use *u = v ? v->uses : NULL; u; u = u->next)
+    if (u->kind == SURG_USE_NODE && surg_node_op(u->user.node) == op) return u->user.node;
+  return NULL;
+}
+
+/* Whether anything but these two nodes reads v; the second may be NULL. */
+static bool is_read_beside(const surg_value *v, const surg_node *a, const surg_node *b) {
+  for (const surg_use *u = v->uses; u; u = u->next)
+    if (u->kind != SURG_USE_NODE || (u->user.node != a && u->user.node != b)) return true;
+  return false;
+}
+
+/* A result inside a chain that the importer makes one layer of, though it is read elsewhere: of
+ * x / ReduceL2(x), of Exp(x) / ReduceSum(Exp(x)), of x * Tanh(Softplus(x)). NULL: none. */
+static const surg_value *shared_in_chain(const surg_node *n) {
+  const surg_value *x = surg_node_input(n, 0), *y = surg_node_output(n, 0);
+  const surg_node *div = reader_of(y, SURG_OP_Div), *sum = reader_of(y, SURG_OP_ReduceSum);
+  const surg_node *mul = reader_of(y, SURG_OP_Mul), *soft = made_by(n, 0, SURG_OP_Softplus);
+  switch (surg_node_op(n)) {
+    case SURG_OP_ReduceL2:
+      if (!div || surg_node_input(div, 0) != x || surg_node_input(div, 1) != y) return NULL;
+      return is_read_beside(y, div, NULL) ? y : NULL;
+    case SURG_OP_Exp: {
+      const surg_value *s = sum && !surg_node_input(sum, 1) ? surg_node_output(sum, 0) : NULL;
+      if (!s || !div || surg_node_input(div, 0) != y || surg_node_input(div, 1) != s) return NULL;
+      return is_read_beside(y, sum, div) ? y : is_read_beside(s, div, NULL) ? s : NULL;
+    }
+    case SURG_OP_Tanh:
+      if (!soft || !mul ||
+          !(surg_node_input(mul, 0) == surg_node_input(soft, 0) ||
+            surg_node_input(mul, 1) == surg_node_input(soft, 0)))
+        return NULL;
+      return is_read_beside(y, mul, NULL) ? y : is_read_beside(x, n, NULL) ? x : NULL;
+    default:
+      return NULL;
+  }
+}
+
+static bool fits_chain(surg__judge *j) {
+  const surg_value *v = j->f->lone_chain ? shared_in_chain(j->n) : NULL;
+  if (!v) return true;
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v,
+                     "the importer makes one layer of a chain of nodes, inside of which %s is read "
+                     "elsewhere, too",
+                     surg__judge_name(j, v));
+  return false;
 }
 
 bool surg__judge_tracked(surg__judge *j) {
   if (!fits_initializers(j) || !fits_nodes(j) || !fits_before(j) || !fits_after(j)) return false;
-  if (!fits_unshared(j) || !fits_live(j)) return false;
+  if (!fits_unshared(j) || !fits_live(j) || !fits_chain(j)) return false;
   if (!fits_stored(j) || !fits_ranked(j) || !fits_layers(j)) return false;
   return surg__judge_open(j);
 }
