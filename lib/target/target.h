@@ -80,8 +80,8 @@ typedef struct surg__tfact {
   bool agree;          /* no operand may lack a size, for the importer, that one before it has */
   bool settled;        /* inputs must have fixed sizes, unless at most batch sizes of the model's
                         * inputs are open */
-  bool lone_chain;     /* of a chain of nodes that the importer makes one layer of, no result but the
-                        * last may be read elsewhere */
+  bool lone_chain;     /* of a chain of nodes that the importer makes one layer of, no result but
+                        * the last may be read elsewhere */
   bool axis_inside;    /* the attribute `axis` must be below the rank of the first input */
   bool batch_of_one;   /* Reshape: the target must fit a batch of 1, if the batch is open */
   bool folds;          /* inputs computed from constants count as constants */
