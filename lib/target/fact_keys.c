@@ -27,6 +27,7 @@ const surg__flag_key surg__flag_keys[] = {
     {"inner", AT(inner), "fixed sizes of the axes summed over"},
     {"agree", AT(agree), "sizes that the importer knows of the last operand, too"},
     {"settled", AT(settled), "fixed sizes, unless only batch sizes of inputs are open"},
+    {"columns", AT(columns), "no sum of vectors with a constant before nodes that use its shape"},
     {"lone_chain", AT(lone_chain), "no inner result of a chain made one layer is read elsewhere"},
     {"axis_inside", AT(axis_inside), "axis below the rank"},
     {"batch_of_one", AT(batch_of_one), "a shape that fits a batch of 1, where that is open"},

@@ -587,13 +587,13 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   return s;
 }
 
-/* Who hears the objections of a judgement that counts unknown ones as certain. */
+/* The receiver of the objections of a judgement that counts unknown ones as certain. */
 typedef struct hearing {
   surg__objection_fn fn;
   void *user;
 } hearing;
 
-static void hear_sure(void *user, const surg__objection *o) {
+static void pass_sure(void *user, const surg__objection *o) {
   const hearing *h = user;
   surg__objection sure = *o;
   if (o->verdict == SURG__UNKNOWN && o->cause != SURG__C_DATA) sure.verdict = SURG__ILLEGAL;
@@ -606,7 +606,7 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
     surg__target plain = *t;
     hearing h = {fn, user};
     plain.sure = false;
-    return surg__target_model(&plain, m, hear_sure, &h);
+    return surg__target_model(&plain, m, pass_sure, &h);
   }
   if (t->between) return surg__judge_between(t, m, fn, user);
   if (!t->host) return surg__judge_lax(t, m, judge_model, fn, user);

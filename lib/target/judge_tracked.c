@@ -427,9 +427,50 @@ static bool fits_chain(surg__judge *j) {
   return false;
 }
 
+#define COLUMN_NODES 16 /* element-wise nodes that a result is followed through, at most */
+
+/* A node that uses the shape of v: one that is not element-wise and reads v, or what element-wise
+ * nodes make of it. Follows the first such reader of each; NULL: none. */
+static const surg_node *shape_user(const surg_value *v) {
+  for (size_t left = COLUMN_NODES; v && left; left--) {
+    const surg_value *next = NULL;
+    for (const surg_use *u = v->uses; u; u = u->next) {
+      const surg_node *n = u->kind == SURG_USE_NODE ? u->user.node : NULL;
+      const surg_schema *s = n ? surg_node_schema(n) : NULL;
+      if (n && (!s || !(s->flags & SURG__OP_ELEMENTWISE))) return n;
+      if (n && !next) next = surg_node_output(n, 0);
+    }
+    v = next;
+  }
+  return NULL;
+}
+
+/* Notes results of one axis of a constant vector: the importer computes the shape of a matrix. */
+static void judge_columns(surg__judge *j) {
+  const surg_value *y = surg_node_output(j->n, 0);
+  const surg_type *t = surg__judge_shape(y);
+  bool column = false, other = false;
+  if (!j->f->columns || !t || surg_type_rank(t) != 1) return;
+  for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
+    const surg_type *of = surg__judge_shape(v);
+    if (c)
+      column |= surg_tensor_rank(c) == 1 && surg_tensor_count(c) > 1;
+    else
+      other |= of && surg_type_rank(of) == 1 && surg_type_dim(of, 0)->value != 1;
+  }
+  const surg_node *user = column && other ? shape_user(y) : NULL;
+  if (user)
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, y,
+                       "the importer may read %s as a matrix, and %s uses its shape",
+                       surg__judge_name(j, y), surg_node_op_type(user));
+}
+
 bool surg__judge_tracked(surg__judge *j) {
   if (!fits_initializers(j) || !fits_nodes(j) || !fits_before(j) || !fits_after(j)) return false;
   if (!fits_unshared(j) || !fits_live(j) || !fits_chain(j)) return false;
   if (!fits_stored(j) || !fits_ranked(j) || !fits_layers(j)) return false;
+  judge_columns(j);
   return surg__judge_open(j);
 }

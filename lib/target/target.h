@@ -80,6 +80,8 @@ typedef struct surg__tfact {
   bool agree;          /* no operand may lack a size, for the importer, that one before it has */
   bool settled;        /* inputs must have fixed sizes, unless at most batch sizes of the model's
                         * inputs are open */
+  bool columns;        /* the importer reads constant vectors as columns: it may mistake the shape
+                        * of a result of one axis */
   bool lone_chain;     /* of a chain of nodes that the importer makes one layer of, no result but
                         * the last may be read elsewhere */
   bool axis_inside;    /* the attribute `axis` must be below the rank of the first input */
