@@ -87,6 +87,19 @@ bool surg__repair_uncast(surg_model *m, const surg__buf *origin, surg__buf *out)
  * False: there is none, or out of memory. */
 bool surg__repair_numbers(surg_model *m, surg__buf *out);
 
+#define SURG__REPAIR_TEXTS 64u /* most combinations of operator and types that get Casts */
+
+typedef struct surg__repair_texts {
+  char *items[SURG__REPAIR_TEXTS]; /* owned */
+  size_t n;
+} surg__repair_texts;
+
+/* Lists the pipelines that compute rejected nodes in element types that the target supports. */
+void surg__repair_wraps(const surg__target *t, surg_model *m, surg__repair_texts *texts);
+/* Writes the pipeline that computes QLinear operators in float, without the quantization of their
+ * results, NUL-terminated. False: there are none, or out of memory. */
+bool surg__repair_unquantized(surg_model *m, surg__buf *out);
+
 /* Runs a pipeline on a model with the given consents; *needed is the consent that its changes
  * require. On failure *m is freed and NULL; SURG_ENOMEM only if memory ran out. */
 surg_status surg__repair_run(surg_context *ctx, surg_model **m, const char *text,

@@ -12,7 +12,6 @@
 #include "pass/pass.h"
 
 #define ROUNDS 8u      /* most rounds over all cures; each must leave fewer objections */
-#define WRAPS 64u      /* most combinations of operator and types for which casts are tried */
 #define CANDIDATES 32u /* most rules of one operator and group */
 #define SETTLE ",fold{max-growth=inf},prune" /* after a rule that may leave nodes of constants */
 #define OUTPUTS 64u                          /* most outputs that get a node at once */
@@ -363,53 +362,25 @@ static bool cure_forms_exactly(surg__repair *r, surg__repair_counts *now) {
   return any;
 }
 
-/* Pipelines that compute a node in an element type the engine supports, between Casts. */
-typedef struct wraps {
-  const surg__target *t;
-  SURG_VEC(char *) texts;
-  surg_context *ctx;
-} wraps;
-
-static void note_wrap(wraps *w, const surg_node *n, const surg__type_facts *types) {
-  surg__buf b;
-  surg__buf_init(&b, w->ctx);
-  const char *domain = surg_node_domain(n);
-  surg__buf_printf(&b, "wrap-casts{op=%s%s", domain, domain[0] ? "." : "");
-  surg__buf_printf(&b, "%s,param=%s,types=", surg_node_op_type(n), types->name);
-  for (int d = 1, any = 0; d < SURG__DTYPES; d++)
-    if (types->mask >> d & 1) surg__buf_printf(&b, "%s%s", any++ ? "+" : "", surg_dtype_name(d));
-  surg__buf_puts(&b, "}");
-  surg__buf_putc(&b, 0);
-  bool fresh = !b.failed && types->mask && w->texts.count < WRAPS;
-  for (size_t i = 0; i < w->texts.count && fresh; i++) fresh = strcmp(w->texts.items[i], b.p) != 0;
-  char *text = fresh ? strdup(b.p) : NULL;
-  if (text && !surg__vec_push(w->ctx, &w->texts, text)) free(text);
-  surg__buf_free(&b);
-}
-
-static void note_types(void *user, const surg__objection *o) {
-  wraps *w = user;
-  if (o->verdict != SURG__ILLEGAL || !o->node ||
-      !surg__repair_may_be_for(surg__repair_causes(o), SURG__C_TYPE))
-    return;
-  const surg__op_facts *op =
-      surg__target_op(w->t, surg_node_domain(o->node), surg_node_op_type(o->node));
-  for (size_t i = 0; op && i < op->n; i++)
-    for (size_t k = 0; k < op->facts[i].n_types; k++)
-      if (strcmp(op->facts[i].types[k].name, "out") != 0)
-        note_wrap(w, o->node, &op->facts[i].types[k]);
-}
-
+/* Computes nodes in element types that the engine supports. */
 static bool cure_wraps(surg__repair *r, surg__repair_counts *now) {
-  wraps w = {.t = r->t, .ctx = r->ctx};
+  surg__repair_texts texts = {0};
   bool any = false;
-  surg__target_model(r->t, r->m, note_types, &w);
-  for (size_t i = 0; i < w.texts.count; i++) {
-    if (surg__repair_may_be_for(now->causes, SURG__C_TYPE)) any |= cure(r, w.texts.items[i], now);
-    free(w.texts.items[i]);
+  surg__repair_wraps(r->t, r->m, &texts);
+  for (size_t i = 0; i < texts.n; i++) {
+    if (surg__repair_may_be_for(now->causes, SURG__C_TYPE)) any |= cure(r, texts.items[i], now);
+    free(texts.items[i]);
   }
-  surg__vec_free(r->ctx, &w.texts);
   return any;
+}
+
+/* Leaves quantization out of a model with operators that compute quantized numbers. */
+static bool cure_quantized(surg__repair *r, surg__repair_counts *now) {
+  surg__buf text;
+  surg__buf_init(&text, r->ctx);
+  const bool done = surg__repair_unquantized(r->m, &text) && cure(r, text.p, now);
+  surg__buf_free(&text);
+  return done;
 }
 
 /* Fixes symbolic and unknown sizes by a guess, so that values the engine requires to be constant
@@ -604,6 +575,7 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
     if (surg__repair_may_be_for(now->causes, simple[i].cause))
       any |= cure(r, simple[i].pipeline, now);
+  if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP)) any |= cure_quantized(r, now);
   if (surg__repair_may_be_for(now->causes, SURG__C_PLACE)) any |= cure_outputs(r, now);
   /* A look-ahead search is about a replacement: replace operators before the opset is converted
    * again. */
