@@ -498,7 +498,21 @@ static void slice(surg__checker *c, const surg_node *n) {
 static void reverse_sequence(surg__checker *c, const surg_node *n) {
   if (!surg__rank_from(c, n, 0, 2) || !surg__rank_is(c, n, 1, 1)) return;
   const int64_t batch = surg_node_int(n, "batch_axis", 1), time = surg_node_int(n, "time_axis", 0);
-  if (batch == time) surg__check_wrong(c, n, "batch_axis and time_axis are both %" PRId64, batch);
+  if (batch == time) {
+    surg__check_wrong(c, n, "batch_axis and time_axis are both %" PRId64, batch);
+    return;
+  }
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, 1));
+  int64_t v[AXES_MAX];
+  const int64_t count = t ? surg__read_ints(t, v, AXES_MAX) : 0;
+  const int64_t size = time < 0 ? -1 : surg__check_dim(surg__check_ranked(n, 0), (size_t)time);
+  for (int64_t i = 0; size >= 0 && i < count && i < AXES_MAX; i++) {
+    if (v[i] <= size) continue;
+    surg__check_found(c, "W206", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
+                      "sequence %" PRId64 " has %" PRId64 " elements, the time axis %" PRId64, i,
+                      v[i], size);
+    return;
+  }
 }
 
 static void split_to_sequence(surg__checker *c, const surg_node *n) {

@@ -96,7 +96,8 @@ static void check_to(surg__checker *c, const surg_node *n, const char *name) {
   const bool exists = a->u.i > 0 && a->u.i < SURG_DTYPE_COUNT;
   /* The output of SequenceEmpty is no tensor: its constraint is on sequences. */
   if (exists && (!p || n->schema->op == SURG_OP_SequenceEmpty ||
-                 surg__check_allowed(n->schema, p, (int)a->u.i))) return;
+                 surg__check_allowed(n->schema, p, (int)a->u.i)))
+    return;
   char text[64];
   snprintf(text, sizeof text, "%lld%s%s", (long long)a->u.i, exists ? ", " : "",
            exists ? surg__dtype_name((int)a->u.i) : "");
@@ -261,6 +262,23 @@ static void check_slice(surg__checker *c, const surg_node *n) {
     if (starts < 0 || other < 0 || starts == other) continue;
     contradicts(c, n, "input %zu has %lld elements where starts has %lld", i, (long long)other,
                 (long long)starts);
+    return;
+  }
+}
+
+/* Checks the sizes of the updates of ScatterND: those of the indices but the last, then those of
+ * the axes of the data that an index does not name. */
+static void check_updates(surg__checker *c, const surg_node *n) {
+  const surg_type *x = ranked(n, 0), *at = ranked(n, 1), *u = ranked(n, 2);
+  const int64_t named = at && at->rank ? dim(at, at->rank - 1) : -1;
+  if (!x || !at || !u || !at->rank) return;
+  for (uint32_t i = 0; i < u->rank; i++) {
+    const bool front = i + 1 < at->rank;
+    if (!front && (named < 0 || named > x->rank)) return;
+    const int64_t want = front ? dim(at, i) : dim(x, i + 1 - at->rank + (size_t)named);
+    if (want < 0 || dim(u, i) < 0 || want == dim(u, i)) continue;
+    contradicts(c, n, "axis %u of the updates has %lld elements where %s has %lld", i,
+                (long long)dim(u, i), front ? "that of the indices" : "the data", (long long)want);
     return;
   }
 }
@@ -446,6 +464,9 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
       break;
     case SURG_OP_Slice:
       if (n->schema->since >= 10) check_slice(c, n);
+      break;
+    case SURG_OP_ScatterND:
+      check_updates(c, n);
       break;
     case SURG_OP_Resize:
       if (n->schema->since >= 11) check_resize(c, n);
