@@ -27,6 +27,73 @@ static int64_t guess_of(const surg_type *t, size_t axis, surg__guess guess) {
   return guess == SURG__GUESS_LONG ? LONG : LENGTH;
 }
 
+/* The size of an axis of a value of known rank; -1: not known. */
+static int64_t size_at(const surg_value *v, size_t axis) {
+  const surg_type *t = v ? surg_value_type(v) : NULL;
+  if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) return -1;
+  return axis < surg_type_rank(t) ? surg_type_dim(t, axis)->value : -1;
+}
+
+static size_t rank_of(const surg_value *v) {
+  const surg_type *t = v ? surg_value_type(v) : NULL;
+  const bool known = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t);
+  return known ? surg_type_rank(t) : 0;
+}
+
+/* The size, above 1, that an operand of a node that broadcasts has where another operand has `back`
+ * axes from there to the end; 0: none. */
+static int64_t size_beside(const surg_node *n, size_t but, size_t back) {
+  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+    const size_t rank = rank_of(surg_node_input(n, i));
+    if (i == but || rank < back) continue;
+    const int64_t size = size_at(surg_node_input(n, i), rank - back);
+    if (size > 1) return size;
+  }
+  return 0;
+}
+
+/* The size that a node requires of an axis of input i; 0: it accepts any, or is not known. */
+static int64_t required_by(const surg_node *n, size_t i, size_t axis) {
+  const surg_value *v = surg_node_input(n, i), *w = surg_node_input(n, 1);
+  const size_t rank = rank_of(v);
+  switch (surg_node_op(n)) {
+    case SURG_OP_Conv: {
+      const int64_t group = surg_node_int(n, "group", 1), size = size_at(w, 1);
+      return i || axis != 1 || size < 0 || group < 1 || size > INT32_MAX / group ? 0 : size * group;
+    }
+    case SURG_OP_ConvTranspose:
+      return i || axis != 1 ? 0 : size_at(w, 0);
+    case SURG_OP_MatMul: {
+      const surg_value *other = surg_node_input(n, 1 - i);
+      const size_t of = rank_of(other);
+      if (i > 1 || rank < 2 || of < 2) return 0;
+      if (axis + (i ? 2 : 1) == rank) return size_at(other, of - (i ? 1 : 2));
+      return axis + 2 < rank ? size_beside(n, i, rank - axis) : 0;
+    }
+    case SURG_OP_Concat: {
+      const int64_t along = surg_node_int(n, "axis", 1);
+      const bool fixed = (size_t)(along < 0 ? along + (int64_t)rank : along) != axis;
+      return fixed ? size_beside(n, i, rank - axis) : 0;
+    }
+    case SURG_OP_ScatterND:
+      return i == 2 && axis + 1 < rank_of(w) ? size_at(w, axis) : 0;
+    default:
+      return surg_node_axes_effect(n) == SURG_AXES_BROADCAST ? size_beside(n, i, rank - axis) : 0;
+  }
+}
+
+/* The size that a node that reads v requires of an axis; 0: none does. */
+static int64_t required(const surg_value *v, size_t axis) {
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+    const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
+    for (size_t i = 0; n && i < surg_node_input_count(n); i++) {
+      const int64_t size = surg_node_input(n, i) == v ? required_by(n, i, axis) : 0;
+      if (size > 0) return size;
+    }
+  }
+  return 0;
+}
+
 static bool put_size(surg__buf *out, const char *name, int64_t size) {
   surg__buf_puts(out, out->n ? "," : "freeze{");
   surg__pipeline_quote(out, name);
@@ -66,7 +133,8 @@ static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   const surg_type *t = surg_value_declared_type(v);
   const surg_dim d = *surg_type_dim(t, axis);
   const char *symbol = d.param && *d.param ? d.param : NULL;
-  int64_t size = guess_of(t, axis, f->guess);
+  const int64_t stated = f->guess == SURG__GUESS_USUAL ? required(v, axis) : 0;
+  int64_t size = stated > 0 ? stated : guess_of(t, axis, f->guess);
   surg__buf place;
   if (d.value >= 0 || (symbol && was_met(f, symbol))) return true;
   if (f->n == MOST) return false;
