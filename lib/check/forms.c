@@ -155,6 +155,10 @@ static void equal_shapes(surg__checker *c, const surg_node *n, uint32_t i, uint3
                       "inputs %" PRIu32 " and %" PRIu32 " have different shapes", i, k);
 }
 
+static void scatter_elements(surg__checker *c, const surg_node *n) {
+  equal_shapes(c, n, 1, 2);
+}
+
 static void max_unpool(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const int64_t spatial = x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1;
@@ -762,6 +766,7 @@ static const struct form {
              {SURG_OP_AveragePool, 1, pool},
              {SURG_OP_LpPool, 1, pool},
              {SURG_OP_MaxUnpool, 9, max_unpool},
+             {SURG_OP_ScatterElements, 11, scatter_elements},
              {SURG_OP_Softmax, 11, softmax},
              {SURG_OP_LogSoftmax, 11, softmax},
              {SURG_OP_Hardmax, 11, softmax},

@@ -75,6 +75,8 @@ static int64_t required_by(const surg_node *n, size_t i, size_t axis) {
       const bool fixed = (size_t)(along < 0 ? along + (int64_t)rank : along) != axis;
       return fixed ? size_beside(n, i, rank - axis) : 0;
     }
+    case SURG_OP_ScatterElements:
+      return i == 1 || i == 2 ? size_at(surg_node_input(n, 3 - i), axis) : 0;
     case SURG_OP_ScatterND:
       return i == 2 && axis + 1 < rank_of(w) ? size_at(w, axis) : 0;
     default:
