@@ -19,11 +19,12 @@
 
 /* The guess for a size. Rank 4 with two symbolic or unknown sizes after the batch is an image; with
  * one it is a decoder's cache. */
-static int64_t guess_of(const surg_type *t, size_t axis, surg__guess guess) {
+static int64_t guess_of(const surg_type *t, size_t axis, surg__guess guess, int64_t seen) {
   size_t open = 0;
   if (guess == SURG__GUESS_ONES || (axis == 0 && surg_type_rank(t) > 1)) return BATCH;
   for (size_t i = 1; i < surg_type_rank(t); i++) open += surg_type_dim(t, i)->value < 0;
   if (surg_type_rank(t) == 4 && open >= 2) return SIDE;
+  if (guess == SURG__GUESS_SEEN && seen > 1) return seen;
   return guess == SURG__GUESS_LONG ? LONG : LENGTH;
 }
 
@@ -108,6 +109,7 @@ typedef struct freezing {
   surg_context *ctx;
   const surg__sizes *given;
   surg__guess guess;
+  int64_t seen; /* a fixed size of an input, that of a mask, say; 0: none */
   const char *met[MOST];
   size_t n;
   surg__buf *out;
@@ -136,7 +138,7 @@ static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   const surg_dim d = *surg_type_dim(t, axis);
   const char *symbol = d.param && *d.param ? d.param : NULL;
   const int64_t stated = f->guess == SURG__GUESS_USUAL ? required(v, axis) : 0;
-  int64_t size = stated > 0 ? stated : guess_of(t, axis, f->guess);
+  int64_t size = stated > 0 ? stated : guess_of(t, axis, f->guess, f->seen);
   surg__buf place;
   if (d.value >= 0 || (symbol && was_met(f, symbol))) return true;
   if (f->n == MOST) return false;
@@ -154,12 +156,25 @@ static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   return good;
 }
 
+/* The first fixed size above 1 of an input of two or three axes, after the batch; 0: none. */
+static int64_t seen_size(const surg_graph *g) {
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    const surg_type *t = surg_value_is_initializer(v) ? NULL : surg_value_declared_type(v);
+    if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) continue;
+    if (surg_type_rank(t) < 2 || surg_type_rank(t) > 3) continue;
+    if (surg_type_dim(t, 1)->value > 1) return surg_type_dim(t, 1)->value;
+  }
+  return 0;
+}
+
 bool surg__repair_freeze(const surg_model *m, const surg__sizes *given, surg__guess guess,
                          surg__buf *out) {
   const surg_graph *g = surg_model_graph(m);
   freezing f = {.ctx = surg_model_context(m), .out = out};
   f.given = given;
   f.guess = guess;
+  f.seen = seen_size(g);
   bool good = true;
   out->n = 0;
   for (size_t i = 0; i < surg_graph_input_count(g) && good; i++) {
