@@ -42,6 +42,7 @@ static void count_one(void *user, const surg__objection *o) {
   }
   if (o->verdict == SURG__UNKNOWN) {
     all->unknown++;
+    all->doubts += o->node || o->cause == SURG__C_DYNAMIC;
     return;
   }
   all->count[o->cause]++;

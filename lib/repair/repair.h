@@ -51,6 +51,7 @@ typedef struct surg__repair_counts {
   uint32_t causes; /* bits 1 << cause: of these objections, and why their nodes fit no
                     * other fact: what a cure may be for */
   size_t all, unknown;
+  size_t doubts;  /* of `unknown`: about nodes and sizes */
   size_t misread; /* of `all`: imported, and computed differently */
   size_t data;    /* elements of weights that are not available: no repair cures that, so neither
                    * `all` nor `unknown` counts it */

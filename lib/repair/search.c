@@ -684,10 +684,12 @@ static void cure_doubts(surg__repair *r, surg__repair_counts *now) {
       break;
 }
 
-/* If nothing is left but unknown objections: searches for a model without them. What does not end
- * in certain support is undone. */
+/* If nothing is left but unknown objections about nodes and sizes: searches for a model without
+ * them. What does not end in certain support is undone. */
 static surg_status search_sure(surg__repair *r, surg__repair_counts *after) {
-  if (!r->is_minimal || r->depth || after->all || !after->unknown || after->unknown > DOUBTS)
+  const size_t doubts = after->unknown;
+  if (!r->is_minimal || r->depth || after->all || !doubts || doubts > DOUBTS ||
+      after->doubts < doubts)
     return SURG_OK;
   const surg__target *usual = r->t;
   surg__target sure = *r->t;
