@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of ai.onnx.ml operators that must have equal lengths, and attributes of which exactly
- * one must be present. */
+/* Lists of ai.onnx.ml operators that must have equal lengths, attributes of which exactly one must
+ * be present, and ranks of inputs. */
 #include "check/forms.h"
 
 #include <inttypes.h>
@@ -85,6 +85,34 @@ static void linear_classes(surg__checker *c, const surg_node *n) {
                       found, classes);
 }
 
+/* Reports an input that is neither a row nor a batch of rows: no kernel accepts it. */
+static void rows(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  if (x && (x->rank < 1 || x->rank > 2))
+    surg__check_wrong(c, n, "input 0 has rank %" PRIu32 ", %s-%d expects rank 1 or 2", x->rank,
+                      n->schema->name, n->schema->since);
+}
+
+/* Likewise, where runtimes with an older shape inference import the model, which fails when the
+ * node runs. */
+static void late_rows(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  if (x && (x->rank < 1 || x->rank > 2))
+    surg__check_found(c, "E212", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
+                      "input 0 has rank %" PRIu32 ", %s-%d expects rank 1 or 2", x->rank,
+                      n->schema->name, n->schema->since);
+}
+
+/* Reports trees of an input that is no matrix. The shape inference of ONNX requires one since
+ * version 3 of the operators; older runtimes do not, and compute a vector as one row. */
+static void matrix(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  if (x && x->rank != 2 && n->schema->since >= 3)
+    surg__check_found(c, "E211", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
+                      "input 0 has rank %" PRIu32 ", %s-%d expects rank 2", x->rank,
+                      n->schema->name, n->schema->since);
+}
+
 void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
   static const char *const cats[] = {"cats_int64s", "cats_strings", NULL};
   static const char *const imputed[] = {"imputed_value_floats", "imputed_value_int64s", NULL};
@@ -106,11 +134,16 @@ void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
       (void)one_of(c, n, cats, "cats_*");
       break;
     case SURG_OP_ml_ZipMap:
+      late_rows(c, n);
       (void)one_of(c, n, classes, "classlabels_*");
       break;
     case SURG_OP_ml_TreeEnsembleRegressor:
     case SURG_OP_ml_TreeEnsembleClassifier:
+      matrix(c, n);
       surg__check_trees(c, n, n->schema->op == SURG_OP_ml_TreeEnsembleClassifier);
+      break;
+    case SURG_OP_ml_TreeEnsemble:
+      matrix(c, n);
       break;
     case SURG_OP_ml_SVMRegressor:
     case SURG_OP_ml_SVMClassifier:
@@ -120,6 +153,7 @@ void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
       linear(c, n);
       break;
     case SURG_OP_ml_LinearClassifier:
+      rows(c, n);
       linear_classes(c, n);
       break;
     case SURG_OP_ml_Normalizer:
