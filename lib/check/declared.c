@@ -71,6 +71,14 @@ static bool is_repeated(const surg_value *v, const char *list) {
   return !v->producer || surg_value_is_output(v);
 }
 
+/* Whether an earlier output of the graph is the same value and declares its type: runtimes read the
+ * first declaration. */
+static bool is_later_output(const surg_graph *g, const surg_value *v, const surg_type *claim) {
+  for (size_t i = 0; i < g->n_out && g->out[i]->decl.type != claim; i++)
+    if (g->out[i]->use.value == v && g->out[i]->decl.type) return true;
+  return false;
+}
+
 static void check_claim(surg__checker *c, const surg_graph *g, const surg_value *v,
                         const surg_type *claim, const char *list, bool again) {
   const surg_type *proven = surg_value_type(v);
@@ -86,6 +94,10 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
                      : is_repeated(v, list) ? "E208"
                      : again                ? "E209"
                                             : "E204";
+  /* Beyond the limit of full findings, not searched: that would be quadratic. */
+  if (!strcmp(code, "E204") && !strcmp(list, "output") && surg__check_has_text(c) &&
+      is_later_output(g, v, claim))
+    code = "E208";
   if (!surg__check_has_text(c)) {
     surg__check_found(c, code, NULL, "more");
     return;

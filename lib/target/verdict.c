@@ -237,7 +237,7 @@ static bool is_ignored(const surg__target *t, const char *code, about of) {
   if (strcmp(code, "E102") == 0) return is_of(&t->kept, of.node);
   if (strcmp(code, "E206") == 0) return is_of(&t->lax_values, of.node);
   return t->lax_attributes && made && surg__judge_is_constant(made) &&
-         made->graph->kind == SURG_GRAPH_MAIN && (!strcmp(code, "E204") || !strcmp(code, "W211"));
+         !surg_graph_function(made->graph) && (!strcmp(code, "E204") || !strcmp(code, "W211"));
 }
 
 /* Whether the finding is a weight that value_info declares otherwise, which is a type of its own
