@@ -18,12 +18,17 @@ bool surg__check_has_text(const surg__checker *c) {
 void surg__check_found(surg__checker *c, const char *code, const char *where, const char *fmt,
                        ...) {
   char text[TEXT_BYTES];
-  surg__finding f = {
-      .severity = surg__check_severity(code), .code = code, .node = c->node, .graph = c->graph,
-      .value = c->value, .since = c->since};
+  surg__finding f = {.severity = surg__check_severity(code),
+                     .code = code,
+                     .node = c->node,
+                     .graph = c->graph,
+                     .value = c->value,
+                     .attr = c->attr,
+                     .since = c->since};
   c->since = (surg__since){0};
   f.pass = c->pass ? c->pass : surg__check_rule(code)->pass;
   c->pass = NULL;
+  c->attr = NULL;
   if (surg__check_has_text(c)) {
     va_list args;
     va_start(args, fmt);

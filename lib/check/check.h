@@ -36,6 +36,7 @@ typedef struct surg__finding {
   const surg_node *node;   /* whose types or shapes contradict its operator, or NULL */
   const surg_graph *graph; /* of a type or shape that is wrong, or NULL */
   const surg_value *value; /* whose declaration is wrong, or NULL */
+  const char *attr;        /* E206: the attribute, or NULL */
   surg__since since;
 } surg__finding;
 /* Receives one finding; its strings are valid until the callback returns. */
@@ -79,6 +80,7 @@ typedef struct surg__checker {
   const surg_node *node; /* the node and graph that are checked, or NULL */
   const surg_graph *graph;
   const surg_value *value; /* whose declaration is checked, or NULL */
+  const char *attr;        /* of the next finding, whose value is wrong, or NULL */
   surg__since since;       /* of the next finding */
 } surg__checker;
 /* Whether the next finding is reported in full; otherwise the caller need not build its location

@@ -118,8 +118,8 @@ void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
   static const char *const imputed[] = {"imputed_value_floats", "imputed_value_int64s", NULL};
   static const char *const classes[] = {"classlabels_int64s", "classlabels_strings", NULL};
   switch (n->schema->op) {
-    case SURG_OP_ml_Scaler: /* a list of one applies to all features */
-      if (length(n, "offset") > 1 && length(n, "scale") > 1) same_length(c, n, "offset", "scale");
+    case SURG_OP_ml_Scaler: /* runtimes require both, of equal lengths */
+      same_length(c, n, "offset", "scale");
       break;
     case SURG_OP_ml_Imputer:
       (void)one_of(c, n, imputed, "imputed_value_*");

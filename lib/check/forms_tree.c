@@ -78,6 +78,11 @@ static void nodes(surg__checker *c, const surg_node *n, const char *trees_of,
     if (by_place(&all[i - 1], &all[i]) == 0) why = "is listed twice", at = all[i];
   for (uint32_t i = 0; yes && no && i < tree->count && !why; i++) {
     if (is(mode->u.strings[i], "LEAF")) continue;
+    at = (place){tree->u.ints[i], id->u.ints[i]};
+    if (yes->u.ints[i] == at.node || no->u.ints[i] == at.node) {
+      why = "is a branch of itself";
+      break;
+    }
     at = (place){tree->u.ints[i], yes->u.ints[i]};
     if (known(all, tree->count, at.tree, at.node)) at.node = no->u.ints[i];
     if (!known(all, tree->count, at.tree, at.node)) why = "is the branch of a node, but not listed";
@@ -108,10 +113,6 @@ void surg__check_trees(surg__checker *c, const surg_node *n, bool classifier) {
                             surg__qn(c->ctx, mode->u.strings[i].p, mode->u.strings[i].n));
       return;
     }
-  if (!classifier && n_targets == 0) {
-    surg__check_bad_value(c, n, "n_targets", "0");
-    return;
-  }
   for (uint32_t i = 0; n_targets > 0 && ids && ids->kind == SURG_ATTR_INTS && i < ids->count; i++)
     if (ids->u.ints[i] < 0 || ids->u.ints[i] >= n_targets) {
       surg__check_wrong(c, n, "target %" PRId64 " is not one of %" PRId64, ids->u.ints[i],

@@ -97,6 +97,25 @@ static bool has_negative(const surg_node *n, const char *attr) {
   return k > 0;
 }
 
+/* Whether the axes, an attribute or constant input 1, are valid except that one is listed twice. */
+static bool repeats_axis(const surg_node *n) {
+  int64_t list[ENTRIES];
+  const surg_type *x = surg__check_ranked(n, 0);
+  const surg_attr *a = surg__check_ints(n, "axes");
+  const surg_tensor *c = surg_value_constant(surg_node_input(n, 1));
+  const int64_t count = c ? surg__read_ints(c, list, ENTRIES) : a ? (int64_t)a->count : 0;
+  if (!x || count > ENTRIES) return false;
+  const int64_t rank = x->rank + (surg_node_op(n) == SURG_OP_Unsqueeze ? count : 0);
+  bool repeated = false;
+  for (int64_t i = 0; i < count; i++) {
+    if (!c) list[i] = a->u.ints[i];
+    if (list[i] < -rank || list[i] >= rank) return false;
+    if (list[i] < 0) list[i] += rank;
+    for (int64_t k = 0; k < i; k++) repeated = repeated || list[k] == list[i];
+  }
+  return repeated;
+}
+
 /* Whether query, key and value have ranks 3 or 4, and those of rank 3 the numbers of heads. */
 static bool has_heads(const surg_node *n) {
   static const char *const heads[] = {"q_num_heads", "kv_num_heads", "kv_num_heads"};
@@ -137,7 +156,20 @@ surg__since surg__check_since(const surg_node *n) {
   return (surg__since){0};
 }
 
-enum { OPERANDS = 1, SPATIAL, IMAGE, STEPS, LABELS, PLAIN, PART, PADS, SPLIT, HEADS, TUPLES };
+enum {
+  OPERANDS = 1,
+  SPATIAL,
+  IMAGE,
+  STEPS,
+  LABELS,
+  PLAIN,
+  PART,
+  PADS,
+  SPLIT,
+  AXES,
+  HEADS,
+  TUPLES
+};
 
 static const uint8_t kinds[SURG_OP_COUNT] = {
 #define SURG_TRAIT_LATE(op, kind) [SURG_OP_##op] = kind,
@@ -166,6 +198,8 @@ bool surg__check_late(const surg_node *n) {
       return has_negative(n, "pads");
     case SPLIT:
       return has_negative(n, "split");
+    case AXES:
+      return repeats_axis(n);
     case HEADS:
       return has_heads(n);
     case TUPLES:

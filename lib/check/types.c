@@ -245,6 +245,7 @@ void surg__check_types(surg__checker *c) {
       if (c->count == before) surg__check_forms(c, n);
       if (c->count == before) surg__check_forms_inputs(c, n);
       if (c->count == before) surg__check_values(c, n);
+      if (c->count == before) surg__check_ranges(c, n);
       if (c->count == before) check_outputs(c, n);
       if (c->count != before) n->scratch = n; /* do not compare its declared types */
     }

@@ -20,7 +20,7 @@ typedef struct words {
   const char *const *allowed; /* NULL-terminated */
 } words;
 
-static const char *const auto_pad[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL};
+static const char *const auto_pad[] = {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", "", NULL};
 static const char *const rnn[] = {"forward", "reverse", "bidirectional", NULL};
 static const char *const shift[] = {"LEFT", "RIGHT", NULL};
 static const char *const depth[] = {"DCR", "CRD", NULL};
@@ -39,6 +39,11 @@ static const char *const border[] = {"zeros", "border", "reflection", NULL};
 static const char *const scatter[] = {"none", "add", "mul", "max", "min", NULL};
 static const char *const roi[] = {"avg", "max", NULL};
 static const char *const gelu[] = {"none", "tanh", NULL};
+static const char *const cache[] = {"linear", "circular", NULL};
+static const char *const transform[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", NULL};
+static const char *const aggregate[] = {"AVERAGE", "SUM", "MIN", "MAX", NULL};
+static const char *const cast_to[] = {"TO_FLOAT", "TO_STRING", "TO_INT64", NULL};
+static const char *const map_form[] = {"DENSE", "SPARSE", NULL};
 
 static const words table[] = {
     {SURG_OP_Conv, 1, INT_MAX, "auto_pad", auto_pad},
@@ -66,14 +71,32 @@ static const words table[] = {
     {SURG_OP_ScatterElements, 1, INT_MAX, "reduction", scatter},
     {SURG_OP_RoiAlign, 1, INT_MAX, "mode", roi},
     {SURG_OP_Gelu, 1, INT_MAX, "approximate", gelu},
+    {SURG_OP_TensorScatter, 1, INT_MAX, "mode", cache},
+    {SURG_OP_ml_LinearClassifier, 1, INT_MAX, "post_transform", transform},
+    {SURG_OP_ml_LinearRegressor, 1, INT_MAX, "post_transform", transform},
+    {SURG_OP_ml_SVMClassifier, 1, INT_MAX, "post_transform", transform},
+    {SURG_OP_ml_SVMRegressor, 1, INT_MAX, "post_transform", transform},
+    {SURG_OP_ml_TreeEnsembleClassifier, 1, INT_MAX, "post_transform", transform},
+    {SURG_OP_ml_TreeEnsembleRegressor, 1, INT_MAX, "post_transform", transform},
+    {SURG_OP_ml_TreeEnsembleRegressor, 1, INT_MAX, "aggregate_function", aggregate},
+    {SURG_OP_ml_CastMap, 1, INT_MAX, "cast_to", cast_to},
+    {SURG_OP_ml_CastMap, 1, INT_MAX, "map_form", map_form},
 };
 
 void surg__check_bad_value(surg__checker *c, const surg_node *n, const char *attr,
                            const char *value) {
   const bool described = surg__check_has_text(c);
+  c->attr = attr;
   surg__check_found(c, "E206", described ? surg__locate_node(n) : NULL,
                     "attribute \"%s\" is %s, which %s-%d does not accept", attr,
                     described ? value : "", n->schema->name, n->schema->since);
+}
+
+/* Whether nothing reads the attribute: nearest_mode of a Resize of another mode. */
+static bool is_unused(const surg_node *n, const char *const *allowed) {
+  const surg_attr *a = allowed == nearest ? surg_node_attr(n, "mode") : NULL;
+  return a && !a->ref && a->kind == SURG_ATTR_STRING &&
+         !(a->u.s.n == 7 && memcmp(a->u.s.p, "nearest", 7) == 0);
 }
 
 static void check_words(surg__checker *c, const surg_node *n) {
@@ -81,7 +104,7 @@ static void check_words(surg__checker *c, const surg_node *n) {
     if (table[i].op != n->schema->op) continue;
     if (n->schema->since < table[i].since || n->schema->since > table[i].until) continue;
     const surg_attr *a = surg_node_attr(n, table[i].attr);
-    if (!a || a->ref || a->kind != SURG_ATTR_STRING) continue;
+    if (!a || a->ref || a->kind != SURG_ATTR_STRING || is_unused(n, table[i].allowed)) continue;
     const char *const *w = table[i].allowed;
     while (*w && !(strlen(*w) == a->u.s.n && memcmp(*w, a->u.s.p, a->u.s.n) == 0)) w++;
     if (!*w) surg__check_bad_value(c, n, table[i].attr, surg__qn(c->ctx, a->u.s.p, a->u.s.n));

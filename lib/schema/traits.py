@@ -15,7 +15,7 @@ RANGE = {'fixed', 'copy', 'one', 'two', 'all', 'three', 'branches'}
 RESULT = {'exact', 'ulp', 'step', 'scatter'}
 NARROW = {'gain', 'wide', 'quantize', 'dequantize', 'bits', 'rare', 'word'}
 LATE = {'operands', 'spatial', 'image', 'steps', 'labels', 'plain', 'part', 'pads', 'split',
-        'heads', 'tuples'}
+        'axes', 'heads', 'tuples'}
 WIDEN = {'inject', 'order', 'shift', 'wrap', 'whole', 'round', 'exact', 'filled', 'none'}
 
 

@@ -4,6 +4,8 @@
  * doc/targets.md). */
 #include "target/verdict.h"
 
+#include <stdio.h>
+
 #include <onnxsurg/names.h>
 #include <onnxsurg/ops.h>
 
@@ -107,6 +109,7 @@ typedef struct about {
   bool doubtful;           /* unknown, where it would be accepted */
   bool accepted;           /* whatever the target states of its code */
   const surg_value *value; /* that is declared otherwise */
+  const char *attr;        /* whose value is wrong */
   surg__since since;       /* releases of ONNX that report it */
 } about;
 
@@ -226,6 +229,16 @@ static bool is_of(const surg__tlist *operators, const surg_node *n) {
   return n && !surg_node_domain(n)[0] && surg__listed(operators, surg_node_op_type(n));
 }
 
+/* Whether the engine does not compare the values of the attribute with those of the standard. */
+static bool is_lax(const surg__target *t, const surg_node *n, const char *attr) {
+  char name[256];
+  const char *domain = n ? surg_node_domain(n) : "";
+  if (!n || is_of(&t->lax_values, n)) return n != NULL;
+  const int put = snprintf(name, sizeof name, "%s%s%s.%s", domain, domain[0] ? "." : "",
+                           surg_node_op_type(n), attr ? attr : "");
+  return put > 0 && (size_t)put < sizeof name && surg__listed(&t->lax_values, name);
+}
+
 /* Whether the engine does not read what the finding is about: that an operator is deprecated, an
  * attribute value that it does not compare, an attribute that is there twice in a function, or the
  * declared type of a constant, which it takes for an initializer. */
@@ -235,7 +248,7 @@ static bool is_ignored(const surg__target *t, const char *code, about of) {
   if (strcmp(code, "E118") == 0)
     return t->lax_attributes && t->inlined && g && g->kind == SURG_GRAPH_FUNCTION;
   if (strcmp(code, "E102") == 0) return is_of(&t->kept, of.node);
-  if (strcmp(code, "E206") == 0) return is_of(&t->lax_values, of.node);
+  if (strcmp(code, "E206") == 0) return is_lax(t, of.node, of.attr);
   return t->lax_attributes && made && surg__judge_is_constant(made) &&
          !surg_graph_function(made->graph) && (!strcmp(code, "E204") || !strcmp(code, "W211"));
 }
@@ -297,7 +310,11 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
 
 static void found(void *user, const surg__finding *f) {
   judge_code(user, f->code, f->where, f->text,
-             (about){.node = f->node, .graph = f->graph, .value = f->value, .since = f->since});
+             (about){.node = f->node,
+                     .graph = f->graph,
+                     .value = f->value,
+                     .attr = f->attr,
+                     .since = f->since});
 }
 
 /* Reports the uncured findings of a lenient load; a strict load has none. Missing data files and
@@ -316,7 +333,7 @@ static void judge_loaded(passing *p, surg_model *m) {
     const bool idle = p->t->lax_attributes && !strcmp(d->code, "E119") && is_idle(d);
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,
                (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d),
-                       is_among(p->t, d) || (idle && idle_verdict(d) == SURG__YES), NULL});
+                       is_among(p->t, d) || (idle && idle_verdict(d) == SURG__YES), NULL, NULL});
   }
 }
 
@@ -436,7 +453,7 @@ static void found_in_call(void *user, const surg__finding *f) {
   const surg_function *fn = f->node ? surg_graph_function(surg_node_graph(f->node)) : NULL;
   if (!fn || !fn->called || surg__check_severity(f->code) != SURG_ERROR) return;
   judge_code(p, f->code, f->where, f->text,
-             (about){.node = f->node, .graph = f->graph, .since = f->since});
+             (about){.node = f->node, .graph = f->graph, .attr = f->attr, .since = f->since});
 }
 
 /* Reports contradictions that follow from the types which all calls of a function have. Those in

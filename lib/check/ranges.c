@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attributes of which the standard states a range: flags, counts, factors, and the lists of a
+ * window, which have an entry for each spatial axis. Kernels compare them when they are made. */
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "check/forms.h"
+
+typedef struct range {
+  int op, since, until; /* of these versions */
+  const char *attr;
+  int64_t low, high;
+} range;
+
+static const range integers[] = {
+    {SURG_OP_MaxPool, 8, INT_MAX, "storage_order", 0, 1},
+    {SURG_OP_CumSum, 1, INT_MAX, "exclusive", 0, 1},
+    {SURG_OP_CumSum, 1, INT_MAX, "reverse", 0, 1},
+    {SURG_OP_CumProd, 1, INT_MAX, "exclusive", 0, 1},
+    {SURG_OP_CumProd, 1, INT_MAX, "reverse", 0, 1},
+    {SURG_OP_Mod, 1, INT_MAX, "fmod", 0, 1},
+    {SURG_OP_Attention, 1, INT_MAX, "qk_matmul_output_mode", 0, 3},
+    {SURG_OP_QuantizeLinear, 21, INT_MAX, "block_size", 0, INT64_MAX},
+    {SURG_OP_DequantizeLinear, 21, INT_MAX, "block_size", 0, INT64_MAX},
+    {SURG_OP_ConvTranspose, 1, 11, "group", 1, INT64_MAX},
+    {SURG_OP_NonMaxSuppression, 1, INT_MAX, "center_point_box", 0, 1},
+    {SURG_OP_ReverseSequence, 1, INT_MAX, "batch_axis", INT64_MIN, 1},
+    {SURG_OP_ReverseSequence, 1, INT_MAX, "time_axis", INT64_MIN, 1},
+    {SURG_OP_RoiAlign, 1, INT_MAX, "sampling_ratio", 0, INT64_MAX},
+    {SURG_OP_RotaryEmbedding, 1, INT_MAX, "num_heads", 0, INT64_MAX},
+    {SURG_OP_RotaryEmbedding, 1, INT_MAX, "rotary_embedding_dim", 0, INT64_MAX},
+    {SURG_OP_TfIdfVectorizer, 1, INT_MAX, "max_skip_count", 0, INT64_MAX},
+    {SURG_OP_ml_LinearRegressor, 1, INT_MAX, "targets", 1, INT64_MAX},
+    {SURG_OP_ml_TreeEnsembleRegressor, 1, INT_MAX, "n_targets", 1, INT64_MAX},
+    {SURG_OP_ml_TreeEnsemble, 1, INT_MAX, "n_targets", 1, INT64_MAX},
+    {SURG_OP_ml_TreeEnsemble, 1, INT_MAX, "aggregate_function", 0, 3},
+    {SURG_OP_ml_TreeEnsemble, 1, INT_MAX, "post_transform", 0, 4},
+};
+
+/* Attributes that must be above 0, if they are present. */
+static const struct {
+  int op;
+  const char *attr;
+  bool nan; /* NaN stands for an absent one */
+} factors[] = {
+    {SURG_OP_GRU, "clip", false},
+    {SURG_OP_LSTM, "clip", false},
+    {SURG_OP_LRN, "alpha", false},
+    {SURG_OP_LRN, "beta", false},
+    {SURG_OP_Attention, "scale", true},
+};
+
+static void check_numbers(surg__checker *c, const surg_node *n) {
+  char text[64];
+  for (size_t i = 0; i < SURG_COUNT(integers); i++) {
+    const range *r = &integers[i];
+    if (r->op != n->schema->op || n->schema->since < r->since ||
+        n->schema->since > r->until)
+      continue;
+    const surg_attr *a = surg_node_attr(n, r->attr);
+    if (!a || a->ref || a->kind != SURG_ATTR_INT || (a->u.i >= r->low && a->u.i <= r->high))
+      continue;
+    snprintf(text, sizeof text, "%" PRId64, a->u.i);
+    surg__check_bad_value(c, n, r->attr, text);
+  }
+  for (size_t i = 0; i < SURG_COUNT(factors); i++) {
+    if (factors[i].op != n->schema->op) continue;
+    const surg_attr *a = surg_node_attr(n, factors[i].attr);
+    if (!a || a->ref || a->kind != SURG_ATTR_FLOAT || a->u.f > 0.0f) continue;
+    if (factors[i].nan && a->u.f != a->u.f) continue;
+    snprintf(text, sizeof text, "%g", (double)a->u.f);
+    surg__check_bad_value(c, n, factors[i].attr, text);
+  }
+}
+
+/* Whether no entry of a list is below 1; if not, reports it. */
+static bool is_positive(surg__checker *c, const surg_node *n, const char *name) {
+  const surg_attr *a = surg__check_ints(n, name);
+  for (uint32_t i = 0; a && i < a->count; i++) {
+    char text[64];
+    if (a->u.ints[i] > 0) continue;
+    snprintf(text, sizeof text, "%" PRId64 " along an axis", a->u.ints[i]);
+    surg__check_bad_value(c, n, name, text);
+    return false;
+  }
+  return true;
+}
+
+/* Whether the lists of a window fit the spatial axes of input 0; if not, reports it. */
+static bool check_window(surg__checker *c, const surg_node *n) {
+  static const char *const lists[] = {"kernel_shape", "strides", "dilations", "pads"};
+  const surg_type *x = surg__check_ranked(n, 0);
+  if (!x || x->rank < 3) return true;
+  for (size_t i = 0; i < SURG_COUNT(lists); i++) {
+    const surg_attr *a = surg__check_ints(n, lists[i]);
+    const bool pads = i == 3;
+    const uint32_t want = pads ? 2 * (x->rank - 2) : x->rank - 2;
+    if (!a) continue;
+    if (a->count != want) {
+      surg__check_wrong(c, n, "attribute \"%s\" has %" PRIu32 " %s, expected %" PRIu32, lists[i],
+                        a->count, a->count == 1 ? "entry" : "entries", want);
+      return false;
+    }
+    if (!pads && !is_positive(c, n, lists[i])) return false;
+  }
+  return true;
+}
+
+
+/* Lists of which kernels require an entry, or that must not be empty where they are present. */
+static const struct {
+  int op;
+  const char *attr;
+} filled[] = {
+    {SURG_OP_ml_FeatureVectorizer, "inputdimensions"},
+    {SURG_OP_ml_LinearClassifier, "coefficients"},
+    {SURG_OP_ml_LinearClassifier, "intercepts"},
+    {SURG_OP_ml_LinearClassifier, "classlabels_ints"},
+    {SURG_OP_ml_LinearClassifier, "classlabels_strings"},
+    {SURG_OP_ml_TreeEnsembleClassifier, "classlabels_int64s"},
+    {SURG_OP_ml_TreeEnsembleClassifier, "classlabels_strings"},
+    {SURG_OP_ml_OneHotEncoder, "cats_int64s"},
+    {SURG_OP_ml_OneHotEncoder, "cats_strings"},
+    {SURG_OP_ml_ZipMap, "classlabels_int64s"},
+    {SURG_OP_ml_ZipMap, "classlabels_strings"},
+    {SURG_OP_ml_Scaler, "scale"},
+    {SURG_OP_TfIdfVectorizer, "ngram_counts"},
+    {SURG_OP_TfIdfVectorizer, "ngram_indexes"},
+};
+
+static bool is_list(const surg_attr *a) {
+  return a && !a->ref &&
+         (a->kind == SURG_ATTR_INTS || a->kind == SURG_ATTR_FLOATS || a->kind == SURG_ATTR_STRINGS);
+}
+
+static void check_filled(surg__checker *c, const surg_node *n) {
+  for (size_t i = 0; i < SURG_COUNT(filled); i++) {
+    const surg_attr *a = filled[i].op == n->schema->op ? surg_node_attr(n, filled[i].attr) : NULL;
+    if (is_list(a) && !a->count)
+      surg__check_wrong(c, n, "attribute \"%s\" is an empty list", filled[i].attr);
+  }
+}
+
+/* TfIdfVectorizer: an entry of ngram_counts for each length, a weight for each n-gram. */
+static void check_grams(surg__checker *c, const surg_node *n) {
+  const surg_attr *counts = surg__check_ints(n, "ngram_counts");
+  const surg_attr *places = surg__check_ints(n, "ngram_indexes");
+  const surg_attr *weights = surg_node_attr(n, "weights");
+  const int64_t most = surg_node_int(n, "max_gram_length", 1);
+  if (counts && counts->count && most > (int64_t)counts->count)
+    surg__check_wrong(c, n, "max_gram_length is %" PRId64 ", attribute \"ngram_counts\" has %" PRIu32
+                      " entries", most, counts->count);
+  if (is_list(weights) && places && weights->count != places->count)
+    surg__check_wrong(c, n, "attribute \"weights\" has %" PRIu32 " entries, \"ngram_indexes\" %" PRIu32,
+                      weights->count, places->count);
+  for (uint32_t i = 0; places && i < places->count; i++)
+    if (places->u.ints[i] < 0) {
+      surg__check_wrong(c, n, "attribute \"ngram_indexes\" has the negative entry %" PRId64,
+                        places->u.ints[i]);
+      return;
+    }
+}
+
+/* Bounds that are attributes; as inputs they may be in any order. */
+static void check_bounds(surg__checker *c, const surg_node *n) {
+  const surg_attr *low = surg_node_attr(n, "min"), *high = surg_node_attr(n, "max");
+  const float a = low && !low->ref && low->kind == SURG_ATTR_FLOAT ? low->u.f : -INFINITY;
+  const float b = high && !high->ref && high->kind == SURG_ATTR_FLOAT ? high->u.f : INFINITY;
+  if (!(a <= b)) surg__check_wrong(c, n, "attribute \"min\" is not below \"max\"");
+}
+
+/* Sizes of the parts that do not match the outputs. */
+static void check_parts(surg__checker *c, const surg_node *n) {
+  const surg_attr *a = surg__check_ints(n, "split");
+  if (a && a->count != n->n_out)
+    surg__check_wrong(c, n, "attribute \"split\" has %" PRIu32 " entries, the node %" PRIu32
+                      " outputs", a->count, (uint32_t)n->n_out);
+}
+
+/* Resize: an entry of scales or sizes for each axis that is listed. */
+static void check_axes(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const surg_attr *axes = surg__check_ints(n, "axes");
+  for (size_t i = 2; axes && i < 4; i++) {
+    const int64_t given = surg__check_dim(surg__check_ranked(n, i), 0);
+    if (given <= 0 || given == (int64_t)axes->count) continue;
+    surg__check_wrong(c, n, "input %zu has %" PRId64 " elements, attribute \"axes\" has %" PRIu32,
+                      i, given, axes->count);
+    return;
+  }
+  for (uint32_t i = 0; axes && x && i < axes->count; i++) {
+    const int64_t k = axes->u.ints[i] < 0 ? axes->u.ints[i] + x->rank : axes->u.ints[i];
+    if (k >= 0 && k < (int64_t)x->rank) continue;
+    surg__check_wrong(c, n, "axis %" PRId64 " is none of input 0, which is of rank %" PRIu32,
+                      axes->u.ints[i], x->rank);
+    return;
+  }
+}
+
+void surg__check_ranges(surg__checker *c, const surg_node *n) {
+  check_numbers(c, n);
+  check_filled(c, n);
+  switch (n->schema->op) {
+    case SURG_OP_Col2Im:
+      if (is_positive(c, n, "dilations")) (void)is_positive(c, n, "strides");
+      break;
+    case SURG_OP_Clip:
+      if (n->schema->since < 11) check_bounds(c, n);
+      break;
+    case SURG_OP_Split:
+      check_parts(c, n);
+      break;
+    case SURG_OP_TfIdfVectorizer:
+      check_grams(c, n);
+      break;
+    case SURG_OP_Resize:
+      check_axes(c, n);
+      break;
+    case SURG_OP_DeformConv:
+    case SURG_OP_MaxUnpool:
+    case SURG_OP_MaxPool:
+    case SURG_OP_AveragePool:
+    case SURG_OP_LpPool:
+      (void)check_window(c, n);
+      break;
+    default:
+      break;
+  }
+}
