@@ -398,13 +398,23 @@ static void refuse_attr(surg__judge *j, const surg__tattr *a, const char *text) 
   surg__buf_free(&taken);
 }
 
+/* Whether the engine reads any integer but 0 as 1. */
+static bool is_flag(const surg__judge *j, const char *attr) {
+  char name[128];
+  const int put = snprintf(name, sizeof name, "%s.%s", surg_node_op_type(j->n), attr);
+  return !surg_node_domain(j->n)[0] && put > 0 && (size_t)put < sizeof name &&
+         surg__listed(&j->t->flags, name);
+}
+
 static bool fits_attr(surg__judge *j, const surg__tattr *a) {
   surg__buf text;
   surg__buf_init(&text, j->t->ctx);
   const bool known = put_attr(j, a->name, &text),
              none = text.n == 0 && !surg_node_attr(j->n, a->name);
   surg__buf_putc(&text, 0);
-  const bool fits = text.failed || !known || none || is_among(&a->values, text.p);
+  const bool set = !text.failed && known && !none && is_flag(j, a->name) && strcmp(text.p, "0") != 0;
+  const bool fits =
+      text.failed || !known || none || is_among(&a->values, set ? "1" : text.p);
   if (!known)
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "the value of %s is unknown", a->name);
   if (!fits) refuse_attr(j, a, text.p);

@@ -350,6 +350,7 @@ static surg__tlist *list_of(surg__target *t, const char *key) {
          : !strcmp(key, "checked_functions") ? &t->checked_functions
          : !strcmp(key, "late")           ? &t->late
          : !strcmp(key, "lax_values")     ? &t->lax_values
+         : !strcmp(key, "flags")          ? &t->flags
          : !strcmp(key, "kept")           ? &t->kept
          : !strcmp(key, "inferred_bodies") ? &t->inferred_bodies
          : !strcmp(key, "unimported")     ? &t->unimported
