@@ -150,10 +150,14 @@ static void check_grams(surg__checker *c, const surg_node *n) {
   const surg_attr *weights = surg_node_attr(n, "weights");
   const int64_t most = surg_node_int(n, "max_gram_length", 1);
   if (counts && counts->count && most > (int64_t)counts->count)
-    surg__check_wrong(c, n, "max_gram_length is %" PRId64 ", attribute \"ngram_counts\" has %" PRIu32
-                      " entries", most, counts->count);
+    surg__check_wrong(c, n,
+                      "max_gram_length is %" PRId64 ", attribute \"ngram_counts\" has %" PRIu32
+                      " entries",
+                      most, counts->count);
   if (is_list(weights) && places && weights->count != places->count)
-    surg__check_wrong(c, n, "attribute \"weights\" has %" PRIu32 " entries, \"ngram_indexes\" %" PRIu32,
+    surg__check_wrong(c, n,
+                      "length of attribute \"weights\": %" PRIu32
+                      ", of \"ngram_indexes\": %" PRIu32,
                       weights->count, places->count);
   for (uint32_t i = 0; places && i < places->count; i++)
     if (places->u.ints[i] < 0) {
@@ -168,7 +172,7 @@ static void check_bounds(surg__checker *c, const surg_node *n) {
   const surg_attr *low = surg_node_attr(n, "min"), *high = surg_node_attr(n, "max");
   const float a = low && !low->ref && low->kind == SURG_ATTR_FLOAT ? low->u.f : -INFINITY;
   const float b = high && !high->ref && high->kind == SURG_ATTR_FLOAT ? high->u.f : INFINITY;
-  if (!(a <= b)) surg__check_wrong(c, n, "attribute \"min\" is not below \"max\"");
+  if (!(a <= b)) surg__check_wrong(c, n, "attribute \"min\" is above \"max\"");
 }
 
 /* Sizes of the parts that do not match the outputs. */
@@ -177,6 +181,22 @@ static void check_parts(surg__checker *c, const surg_node *n) {
   if (a && a->count != n->n_out)
     surg__check_wrong(c, n, "attribute \"split\" has %" PRIu32 " entries, the node %" PRIu32
                       " outputs", a->count, (uint32_t)n->n_out);
+}
+
+/* GridSample: a grid for each image. Older runtimes compare that when the node runs. */
+static void check_batch(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0), *g = surg__check_ranked(n, 1);
+  const int64_t images = surg__check_dim(x, 0), grids = surg__check_dim(g, 0);
+  if (images >= 0 && grids >= 0 && images != grids)
+    surg__check_found(c, "E213", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
+                      "input 0 has a batch of %" PRId64 ", input 1 of %" PRId64, images, grids);
+}
+
+/* RotaryEmbedding: heads that are joined in one axis. */
+static void check_heads(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  if (x && x->rank == 3 && !surg_node_attr(n, "num_heads"))
+    surg__check_wrong(c, n, "input 0 has rank 3, which requires attribute \"num_heads\"");
 }
 
 /* Resize: an entry of scales or sizes for each axis that is listed. */
@@ -214,6 +234,12 @@ void surg__check_ranges(surg__checker *c, const surg_node *n) {
       break;
     case SURG_OP_TfIdfVectorizer:
       check_grams(c, n);
+      break;
+    case SURG_OP_GridSample:
+      check_batch(c, n);
+      break;
+    case SURG_OP_RotaryEmbedding:
+      check_heads(c, n);
       break;
     case SURG_OP_Resize:
       check_axes(c, n);

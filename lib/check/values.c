@@ -40,7 +40,8 @@ static const char *const scatter[] = {"none", "add", "mul", "max", "min", NULL};
 static const char *const roi[] = {"avg", "max", NULL};
 static const char *const gelu[] = {"none", "tanh", NULL};
 static const char *const cache[] = {"linear", "circular", NULL};
-static const char *const transform[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", NULL};
+static const char *const transform[] = {
+    "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", NULL};
 static const char *const aggregate[] = {"AVERAGE", "SUM", "MIN", "MAX", NULL};
 static const char *const cast_to[] = {"TO_FLOAT", "TO_STRING", "TO_INT64", NULL};
 static const char *const map_form[] = {"DENSE", "SPARSE", NULL};
@@ -308,7 +309,7 @@ static void check_updates(surg__checker *c, const surg_node *n) {
 
 static void check_resize(surg__checker *c, const surg_node *n) {
   const surg_type *x = ranked(n, 0);
-  if (n->schema->since >= 13 && !surg_node_input(n, 2) && !surg_node_input(n, 3))
+  if (!surg_node_input(n, 2) && !surg_node_input(n, 3))
     contradicts(c, n, "has neither scales nor sizes");
   if (!x || surg_node_attr(n, "axes")) return;
   for (size_t i = 2; i < 4; i++) {

@@ -412,9 +412,9 @@ static bool fits_attr(surg__judge *j, const surg__tattr *a) {
   const bool known = put_attr(j, a->name, &text),
              none = text.n == 0 && !surg_node_attr(j->n, a->name);
   surg__buf_putc(&text, 0);
-  const bool set = !text.failed && known && !none && is_flag(j, a->name) && strcmp(text.p, "0") != 0;
-  const bool fits =
-      text.failed || !known || none || is_among(&a->values, set ? "1" : text.p);
+  const bool read = !text.failed && known && !none;
+  const bool set = read && strcmp(text.p, "0") != 0 && is_flag(j, a->name);
+  const bool fits = !read || is_among(&a->values, set ? "1" : text.p);
   if (!known)
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL, "the value of %s is unknown", a->name);
   if (!fits) refuse_attr(j, a, text.p);

@@ -351,6 +351,7 @@ static surg__tlist *list_of(surg__target *t, const char *key) {
          : !strcmp(key, "late")           ? &t->late
          : !strcmp(key, "lax_values")     ? &t->lax_values
          : !strcmp(key, "flags")          ? &t->flags
+         : !strcmp(key, "rejects_some")   ? &t->rejects_some
          : !strcmp(key, "kept")           ? &t->kept
          : !strcmp(key, "inferred_bodies") ? &t->inferred_bodies
          : !strcmp(key, "unimported")     ? &t->unimported

@@ -243,6 +243,7 @@ struct surg_target {
   surg__tlist late;           /* operators whose matrix sizes or axes are compared as they run */
   surg__tlist inferred_bodies; /* operators whose results are inferred from their function body */
   surg__tlist kept;           /* deprecated operators that the engine has all the same */
+  surg__tlist rejects_some;   /* findings (CODE/KIND) that are rejected all the same */
   surg__tlist flags;          /* attributes (Op.attr) of which any value but 0 counts as 1 */
   surg__tlist lax_values;     /* operators, or attributes (Op.attr), that may have any value */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */

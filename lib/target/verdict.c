@@ -110,6 +110,7 @@ typedef struct about {
   bool accepted;           /* whatever the target states of its code */
   const surg_value *value; /* that is declared otherwise */
   const char *attr;        /* whose value is wrong */
+  bool rejected;           /* whatever the target states of its code */
   surg__since since;       /* releases of ONNX that report it */
 } about;
 
@@ -142,6 +143,13 @@ static bool is_superseded(passing *p, const surg__defect *d) {
 /* By name: a node that loading found invalid has no surg_op. */
 bool surg__judge_is_constant(const surg_node *n) {
   return !strcmp(n->op_type, "Constant") && !surg_node_domain(n)[0];
+}
+
+/* Whether the engine makes an initializer of the node, of which it compares the name alone: not the
+ * domain, and not the inputs. */
+static bool is_made_initializer(const surg__target *t, const surg_node *n) {
+  return t->lax_attributes && n && !strcmp(n->op_type, "Constant") && n->n_out == 1 &&
+         n->n_attr == 1 && n->attrs[0]->kind == SURG_ATTR_TENSOR && !surg_graph_function(n->graph);
 }
 
 static const surg_tensor *constant_of(const surg_value *v) {
@@ -190,6 +198,7 @@ static bool is_repeated_input(const surg__defect *d) {
 /* Whether some engines accept what the defect is about although they reject others of its code. */
 static bool is_excusable(const surg__target *t, const surg_model *m, const surg__defect *d) {
   if (is_repeated_input(d)) return t->repeated_inputs == SURG__UNSAID;
+  if (!strcmp(d->code, "E115") && is_made_initializer(t, d->node)) return true;
   if (strcmp(d->code, "E113") == 0) return is_one_constant(m, d);
   if (strcmp(d->code, "E119") == 0)
     return is_idle(d) && (!t->lax_attributes || idle_verdict(d) == SURG__UNSAID);
@@ -269,6 +278,21 @@ static bool has_name(const surg_node *n) {
   return n && surg_node_name(n) && surg_node_name(n)[0];
 }
 
+/* The operator by the names of the node: one that loading found invalid has no schema. */
+static const surg_schema *schema_of(const surg_node *n) {
+  const int64_t opset = surg_graph_opset(n->graph, surg_node_domain(n));
+  return surg_schema_find(surg_node_domain(n), surg_node_op_type(n), opset);
+}
+
+/* Whether the node lacks all inputs of an operator that requires one, or all outputs. */
+static bool is_void(const surg_node *n) {
+  const surg_schema *s = n ? schema_of(n) : NULL;
+  bool in = s && !s->min_in, out = s && !s->min_out;
+  for (uint32_t i = 0; s && i < n->n_in; i++) in = in || surg_node_input(n, i);
+  for (uint32_t i = 0; s && i < n->n_out; i++) out = out || surg_node_output(n, i);
+  return s && (!in || !out);
+}
+
 /* Whether the target accepts the defect although it states nothing of its code, or rejects others:
  * an undefined output of the model; a value that is defined twice, if one of the nodes has a name;
  * an attribute without a type; a function that calls itself, and that nothing else calls. */
@@ -285,6 +309,13 @@ static bool is_among(const surg__target *t, const surg__defect *d) {
   return false;
 }
 
+/* Whether the defect is a node without inputs or outputs, which the engine cannot place, whatever
+ * else it accepts. */
+static bool is_void_rejected(const surg__target *t, const surg__defect *d) {
+  return !strcmp(d->code, "E115") && surg__listed(&t->rejects_some, "E115/void") &&
+         is_void(d->node);
+}
+
 static void judge_code(passing *p, const char *code, const char *where, const char *text,
                        about of) {
   const surg_severity severity = surg__check_severity(code);
@@ -296,6 +327,7 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
   if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
   if (v == SURG__ILLEGAL) v = infers(p->t, of.since);
   if (is_ignored(p->t, code, of)) v = SURG__LEGAL;
+  if (of.rejected) v = SURG__ILLEGAL;
   if (is_weight_declared(p, code, of)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.node && surg__late(p->t, p->m, code, of.node)) v = SURG__UNKNOWN;
   if (severity == SURG_NOTE || surg__target_judges(code) || is_dropped(p->t, of)) return;
@@ -333,7 +365,8 @@ static void judge_loaded(passing *p, surg_model *m) {
     const bool idle = p->t->lax_attributes && !strcmp(d->code, "E119") && is_idle(d);
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,
                (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d),
-                       is_among(p->t, d) || (idle && idle_verdict(d) == SURG__YES), NULL, NULL});
+                       is_among(p->t, d) || (idle && idle_verdict(d) == SURG__YES), NULL, NULL,
+                       is_void_rejected(p->t, d)});
   }
 }
 
