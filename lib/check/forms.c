@@ -408,6 +408,25 @@ static void scan(surg__checker *c, const surg_node *n) {
     (void)scanned_shapes(c, n, b, (size_t)count);
 }
 
+/* Version 8: input 0 gives lengths, and the body gets inputs without the axis of batches. */
+static void scan_8(surg__checker *c, const surg_node *n) {
+  const surg_graph *b = body_of(n);
+  const int64_t scanned = surg_node_int(n, "num_scan_inputs", 0);
+  const int64_t count = (int64_t)n->n_in - 1 - scanned;
+  if (!b || scanned < 1 || count < 0) return;
+  if (!entries(c, n, "directions", scanned) || !directions(c, n, "directions")) return;
+  for (uint32_t i = 1; i < n->n_in && i <= surg_graph_input_count(b); i++) {
+    const surg_type *given = surg__check_ranked(n, i);
+    const surg_type *said = surg_value_declared_type(surg_graph_input(b, i - 1));
+    const uint32_t cut = i <= count ? 1 : 2;
+    if (!given || !said || said->kind != SURG_TYPE_TENSOR || !said->has_rank) continue;
+    if (given->rank >= cut && given->rank - cut == said->rank) continue;
+    surg__check_wrong(c, n, "input %u has rank %u, expected %u: the body declares rank %u", i,
+                      given->rank, said->rank + cut, said->rank);
+    return;
+  }
+}
+
 /* --- indices, splits --- */
 
 static void one_hot(surg__checker *c, const surg_node *n) {
@@ -785,6 +804,7 @@ static const struct form {
              {SURG_OP_Loop, 1, loop},
              {SURG_OP_Scan, 9, scan},
              {SURG_OP_SequenceMap, 17, sequence_map},
+             {SURG_OP_Scan, 8, scan_8},
              {SURG_OP_If, 1, branches},
              {SURG_OP_OneHot, 9, one_hot},
              {SURG_OP_TopK, 10, top_k},

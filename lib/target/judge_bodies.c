@@ -47,7 +47,7 @@ static const surg_value *unmade(const surg_model *m) {
 static void tell(const surg__target *t, surg__buf *text, surg__objection o, surg__objection_fn fn,
                  void *user) {
   surg__buf_putc(text, 0);
-  o.where = "model";
+  if (!o.node) o.where = "model";
   o.text = text->failed ? "" : text->p;
   o.source = t->source;
   fn(user, &o);
@@ -131,12 +131,29 @@ static void judge_untyped(const surg__target *t, const surg_graph *g, surg__buf 
        fn, user);
 }
 
+/* Reports a node with subgraphs of which an output is absent: the engine places all of them. Of a
+ * Loop it places what the body collects; states may be absent. */
+static void judge_results(const surg__target *t, const surg_node *n, surg__buf *text,
+                          surg__objection_fn fn, void *user) {
+  const size_t inputs = surg_node_input_count(n);
+  const size_t from = surg_node_op(n) != SURG_OP_Loop ? 0 : inputs > 2 ? inputs - 2 : 0;
+  size_t i = from;
+  while (i < surg_node_output_count(n) && surg_node_output(n, i)) i++;
+  if (i >= surg_node_output_count(n)) return;
+  surg__buf_printf(text, "output %zu is absent; a node with subgraphs must name all", i);
+  tell(t, text,
+       (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .node = n}, fn, user);
+}
+
 void surg__judge_bodies(const surg__target *t, const surg_model *m, surg__objection_fn fn,
                         void *user) {
   surg__buf text;
   surg__buf_init(&text, t->ctx);
   judge_unmade(t, m, &text, fn, user);
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));) {
+    const surg_node *n = surg_graph_parent_node(g);
+    if (n && t->absent_results == SURG__NO && surg_node_subgraph(n, 0) == g)
+      judge_results(t, n, &text, fn, user);
     if (surg__judge_rejects_inside(t, "W203", g)) judge_strays(t, g, &text, fn, user);
     if (surg__judge_rejects_inside(t, "E108", g)) judge_untyped(t, g, &text, fn, user);
   }

@@ -254,6 +254,7 @@ static bool read_flag(surg__reader *r, const char *key, const json_t *j, bool *f
               {"custom", &t->custom},
               {"nested_calls", &t->nested},
               {"unused_inputs", &t->unused},
+              {"absent_results", &t->absent_results},
               {"idle_constants", &t->idle},
               {"function_graphs", &t->bodied},
               {"passed_inputs", &t->passed},

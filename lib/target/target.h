@@ -199,6 +199,7 @@ struct surg_target {
   uint32_t elements;   /* element types that rows which state none are known to support; 0: all */
   surg__tri functions, custom;
   surg__tri nested;  /* calls in function bodies may read values that the body computes */
+  surg__tri absent_results; /* nodes with subgraphs may have absent outputs */
   surg__tri unused;  /* functions may have inputs that their body does not read */
   surg__tri idle;    /* functions may have Constant nodes that nothing reads */
   surg__tri bodied;  /* functions may have nodes with subgraphs */
