@@ -51,6 +51,8 @@ void surg__check_requested(surg__checker *c, const surg_node *n, size_t i);
 /* forms_tree.c */
 void surg__check_trees(surg__checker *c, const surg_node *n, bool classifier);
 void surg__check_svm(surg__checker *c, const surg_node *n);
+void surg__check_ensemble(surg__checker *c, const surg_node *n);
+void surg__check_twice_given(surg__checker *c, const surg_node *n);
 
 void surg__check_forms(surg__checker *c, const surg_node *n);    /* forms.c */
 void surg__check_forms_inputs(surg__checker *c, const surg_node *n); /* forms_inputs.c */

@@ -140,10 +140,12 @@ void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
     case SURG_OP_ml_TreeEnsembleRegressor:
     case SURG_OP_ml_TreeEnsembleClassifier:
       matrix(c, n);
+      surg__check_twice_given(c, n);
       surg__check_trees(c, n, n->schema->op == SURG_OP_ml_TreeEnsembleClassifier);
       break;
     case SURG_OP_ml_TreeEnsemble:
       matrix(c, n);
+      surg__check_ensemble(c, n);
       break;
     case SURG_OP_ml_SVMRegressor:
     case SURG_OP_ml_SVMClassifier:

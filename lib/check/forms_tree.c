@@ -2,6 +2,7 @@
 /* Lists of tree ensembles and support vector machines: their lengths, and the nodes they refer
  * to. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "check/forms.h"
@@ -27,6 +28,8 @@ static bool one_length(surg__checker *c, const surg_node *n, const char *const *
   }
   return true;
 }
+
+static void results(surg__checker *c, const surg_node *n, bool classifier);
 
 /* --- trees --- */
 
@@ -121,6 +124,108 @@ void surg__check_trees(surg__checker *c, const surg_node *n, bool classifier) {
     }
   nodes(c, n, classifier ? "class_treeids" : "target_treeids",
         classifier ? "class_nodeids" : "target_nodeids");
+  results(c, n, classifier);
+}
+
+/* --- trees of version 5 --- */
+
+/* The entries of a list attribute, or elements of a tensor attribute; -1: absent or unknown. */
+static int64_t count_of(const surg_node *n, const char *name) {
+  const surg_attr *a = surg_node_attr(n, name);
+  if (!a || a->ref) return -1;
+  if (a->kind != SURG_ATTR_TENSOR) return list(n, name) ? (int64_t)a->count : -1;
+  const uint64_t count = surg_tensor_count(a->u.tensors[0]);
+  return count > INT64_MAX ? -1 : (int64_t)count;
+}
+
+static bool same_counts(surg__checker *c, const surg_node *n, const char *const *names) {
+  const int64_t want = count_of(n, names[0]);
+  for (size_t i = 1; want >= 0 && names[i]; i++) {
+    const int64_t found = count_of(n, names[i]);
+    if (found < 0 || found == want) continue;
+    surg__check_wrong(c, n, "length of attribute \"%s\": %" PRId64 ", of \"%s\": %" PRId64,
+                      names[i], found, names[0], want);
+    return false;
+  }
+  return true;
+}
+
+/* Whether all entries are in [0, end); if not, reports the first that is not. */
+static bool in_range(surg__checker *c, const surg_node *n, const char *name, int64_t end) {
+  const surg_attr *a = list(n, name);
+  for (uint32_t i = 0; a && a->kind == SURG_ATTR_INTS && i < a->count; i++) {
+    if (a->u.ints[i] >= 0 && a->u.ints[i] < end) continue;
+    surg__check_wrong(c, n, "attribute \"%s\" has the entry %" PRId64 ", expected 0 to %" PRId64,
+                      name, a->u.ints[i], end - 1);
+    return false;
+  }
+  return true;
+}
+
+/* Checks the children on one side that are nodes: they exist, and are not the node itself. */
+static void children(surg__checker *c, const surg_node *n, const char *ids, const char *leaves) {
+  const surg_attr *id = list(n, ids), *leaf = list(n, leaves);
+  if (!id || !leaf || id->kind != SURG_ATTR_INTS || leaf->kind != SURG_ATTR_INTS) return;
+  for (uint32_t i = 0; i < id->count; i++) {
+    const int64_t to = id->u.ints[i];
+    if (leaf->u.ints[i] || (to >= 0 && to < (int64_t)id->count && to != i)) continue;
+    surg__check_wrong(c, n, "attribute \"%s\": the child of node %" PRIu32 " is node %" PRId64,
+                      ids, i, to);
+    return;
+  }
+}
+
+void surg__check_ensemble(surg__checker *c, const surg_node *n) {
+  static const char *const inner[] = {
+      "nodes_splits",    "nodes_featureids", "nodes_modes",    "nodes_truenodeids",
+      "nodes_falsenodeids", "nodes_trueleafs", "nodes_falseleafs", "nodes_hitrates",
+      "nodes_missing_value_tracks_true", NULL};
+  static const char *const outer[] = {"leaf_weights", "leaf_targetids", NULL};
+  const int64_t targets = surg_node_int(n, "n_targets", -1);
+  if (!same_counts(c, n, inner) || !same_counts(c, n, outer)) return;
+  if (!in_range(c, n, "nodes_featureids", INT64_MAX) ||
+      !in_range(c, n, "leaf_targetids", targets > 0 ? targets : INT64_MAX) ||
+      !in_range(c, n, "tree_roots", count_of(n, "nodes_splits")))
+    return;
+  const size_t before = c->count;
+  children(c, n, "nodes_truenodeids", "nodes_trueleafs");
+  if (c->count == before) children(c, n, "nodes_falsenodeids", "nodes_falseleafs");
+}
+
+/* Reports an attribute that is given as a list and as a tensor. */
+void surg__check_twice_given(surg__checker *c, const surg_node *n) {
+  static const char *const pairs[][2] = {{"nodes_values", "nodes_values_as_tensor"},
+                                         {"nodes_hitrates", "nodes_hitrates_as_tensor"},
+                                         {"target_weights", "target_weights_as_tensor"},
+                                         {"class_weights", "class_weights_as_tensor"},
+                                         {"base_values", "base_values_as_tensor"}};
+  for (size_t i = 0; i < SURG_COUNT(pairs); i++)
+    if (surg_node_attr(n, pairs[i][0]) && surg_node_attr(n, pairs[i][1]))
+      surg__check_wrong(c, n, "attributes \"%s\" and \"%s\" are both set", pairs[i][0],
+                        pairs[i][1]);
+}
+
+/* Classes that have no label, and another number of base values than of results; older runtimes
+ * do not compare them (lax_values of targets). */
+static void results(surg__checker *c, const surg_node *n, bool classifier) {
+  const int64_t words = count_of(n, "classlabels_strings");
+  const int64_t ints = count_of(n, "classlabels_int64s"), base = count_of(n, "base_values");
+  const int64_t most = !classifier    ? surg_node_int(n, "n_targets", -1)
+                       : ints > words ? ints
+                                      : words;
+  const surg_attr *ids = classifier && most > 0 ? list(n, "class_ids") : NULL;
+  char text[64];
+  for (uint32_t i = 0; ids && ids->kind == SURG_ATTR_INTS && i < ids->count; i++) {
+    if (ids->u.ints[i] >= 0 && ids->u.ints[i] < most) continue;
+    snprintf(text, sizeof text, "%" PRId64 " in one place", ids->u.ints[i]);
+    surg__check_bad_value(c, n, "class_ids", text);
+    break;
+  }
+  const bool binary = classifier && most <= 2;
+  const bool few = binary ? base <= 2 : base < most && n->schema->since < 3;
+  if (base <= 0 || most <= 0 || base == most || few) return;
+  snprintf(text, sizeof text, "a list of %" PRId64 " for %" PRId64 " results", base, most);
+  surg__check_bad_value(c, n, "base_values", text);
 }
 
 /* --- support vectors --- */

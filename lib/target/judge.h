@@ -54,6 +54,8 @@ void surg__judge_open_types(surg__judge *j);
 /* Whether it is a Constant, by name: a node with an error finding has no schema, and judges ask
  * about such nodes. */
 bool surg__judge_is_constant(const surg_node *n);
+/* Whether the engine makes an initializer of the node by its name alone, in any domain. */
+bool surg__judge_made_initializer(const surg__target *t, const surg_node *n);
 /* Whether a fact applies to the operator version introduced in opset `since`. */
 bool surg__judge_speaks_of(const surg__tfact *f, int since);
 /* The element type of a tensor; 0: unknown, or no tensor. */

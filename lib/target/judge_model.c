@@ -550,6 +550,7 @@ static void judge_graph(walk *w, const surg_graph *g, once *done) {
       judge_bare(w, n);
       continue;
     }
+    if (surg_node_domain(n)[0] && surg__judge_made_initializer(w->t, n)) continue;
     if (surg__target_node(w->t, n, &w->text, &o) == SURG__LEGAL) {
       done->named = done->named || is_only_named(w->t, n);
       continue;

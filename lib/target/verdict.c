@@ -147,7 +147,7 @@ bool surg__judge_is_constant(const surg_node *n) {
 
 /* Whether the engine makes an initializer of the node, of which it compares the name alone: not the
  * domain, and not the inputs. */
-static bool is_made_initializer(const surg__target *t, const surg_node *n) {
+bool surg__judge_made_initializer(const surg__target *t, const surg_node *n) {
   return t->lax_attributes && n && !strcmp(n->op_type, "Constant") && n->n_out == 1 &&
          n->n_attr == 1 && n->attrs[0]->kind == SURG_ATTR_TENSOR && !surg_graph_function(n->graph);
 }
@@ -198,7 +198,7 @@ static bool is_repeated_input(const surg__defect *d) {
 /* Whether some engines accept what the defect is about although they reject others of its code. */
 static bool is_excusable(const surg__target *t, const surg_model *m, const surg__defect *d) {
   if (is_repeated_input(d)) return t->repeated_inputs == SURG__UNSAID;
-  if (!strcmp(d->code, "E115") && is_made_initializer(t, d->node)) return true;
+  if (!strcmp(d->code, "E115") && surg__judge_made_initializer(t, d->node)) return true;
   if (strcmp(d->code, "E113") == 0) return is_one_constant(m, d);
   if (strcmp(d->code, "E119") == 0)
     return is_idle(d) && (!t->lax_attributes || idle_verdict(d) == SURG__UNSAID);
