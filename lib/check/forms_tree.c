@@ -99,6 +99,39 @@ static void nodes(surg__checker *c, const surg_node *n, const char *trees_of,
     surg__check_wrong(c, n, "node %" PRId64 " of tree %" PRId64 " %s", at.node, at.tree, why);
 }
 
+/* Whether the lists are present that the schema calls optional and every runtime requires; if not,
+ * reports the first that is missing. Numbers may be a tensor instead. */
+static bool has_lists(surg__checker *c, const surg_node *n, bool classifier) {
+  static const char *const lists[][2] = {{"nodes_treeids", NULL},
+                                         {"nodes_nodeids", NULL},
+                                         {"nodes_featureids", NULL},
+                                         {"nodes_modes", NULL},
+                                         {"nodes_values", "nodes_values_as_tensor"},
+                                         {"nodes_truenodeids", NULL},
+                                         {"nodes_falsenodeids", NULL}};
+  static const char *const results_of[2][4][2] = {
+      {{"target_treeids", NULL},
+       {"target_nodeids", NULL},
+       {"target_ids", NULL},
+       {"target_weights", "target_weights_as_tensor"}},
+      {{"class_treeids", NULL},
+       {"class_nodeids", NULL},
+       {"class_ids", NULL},
+       {"class_weights", "class_weights_as_tensor"}}};
+  static const char *const counts[2][2] = {{"n_targets", NULL},
+                                           {"classlabels_int64s", "classlabels_strings"}};
+  const size_t all = SURG_COUNT(lists) + 4 + 1;
+  for (size_t i = 0; i < all; i++) {
+    const char *const *names = i < SURG_COUNT(lists) ? lists[i]
+                               : i + 1 < all ? results_of[classifier][i - SURG_COUNT(lists)]
+                                             : counts[classifier];
+    if (surg_node_attr(n, names[0]) || (names[1] && surg_node_attr(n, names[1]))) continue;
+    surg__check_wrong(c, n, "attribute \"%s\" is missing", names[0]);
+    return false;
+  }
+  return true;
+}
+
 void surg__check_trees(surg__checker *c, const surg_node *n, bool classifier) {
   static const char *const inner[] = {
       "nodes_treeids", "nodes_nodeids",     "nodes_featureids",   "nodes_modes",
@@ -109,6 +142,7 @@ void surg__check_trees(surg__checker *c, const surg_node *n, bool classifier) {
                                         "class_weights", NULL};
   const surg_attr *mode = list(n, "nodes_modes"), *ids = list(n, "target_ids");
   const int64_t n_targets = surg_node_int(n, "n_targets", -1);
+  if (!has_lists(c, n, classifier)) return;
   if (!one_length(c, n, inner) || !one_length(c, n, classifier ? classes : targets)) return;
   for (uint32_t i = 0; mode && mode->kind == SURG_ATTR_STRINGS && i < mode->count; i++)
     if (!mode_known(mode->u.strings[i])) {
