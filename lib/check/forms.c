@@ -226,7 +226,7 @@ static void dft(surg__checker *c, const surg_node *n) {
   const bool inverse = surg_node_int(n, "inverse", 0) != 0;
   if (!surg_node_int(n, "onesided", 0) || last < 0) return;
   if (inverse ? last == 2 : last <= 1) return;
-  if (!inverse) c->since = (surg__since){22, 26};
+  if (!inverse) c->since = (surg__since){25, 26};
   surg__check_wrong(c, n, "a one-sided %s expects a last dimension of %d, found %" PRId64,
                     inverse ? "inverse transform" : "transform", inverse ? 2 : 1, last);
 }
@@ -321,11 +321,9 @@ static bool body_gets(surg__checker *c, const surg_node *n, const surg_graph *b,
     surg__check_wrong(c, n, "input %zu of the body gets rank %u and declares rank %u", i, rank,
                       declared->rank);
   else
-    surg__check_wrong(c, n,
-                      "axis %u of input %zu of the body gets size %" PRId64
-                      " and declares size %" PRId64,
-                      k, i, surg__check_dim(given, k + (cut >= 0 && k >= cut)),
-                      surg__check_dim(declared, k));
+    surg__check_wrong(
+        c, n, "axis %u of input %zu of the body gets size %" PRId64 " and declares size %" PRId64,
+        k, i, surg__check_dim(given, k + (cut >= 0 && k >= cut)), surg__check_dim(declared, k));
   return false;
 }
 
@@ -578,7 +576,7 @@ static void grid_sample(surg__checker *c, const surg_node *n) {
   if (!grid || grid->rank < 3) return;
   const int64_t last = surg__check_dim(grid, grid->rank - 1u);
   if (last < 0 || last == (int64_t)grid->rank - 2) return;
-  c->since = (surg__since){18, 21};
+  c->since = (surg__since){19, 20};
   surg__check_wrong(c, n, "the last dimension of the grid is %" PRId64 ", expected %" PRIu32, last,
                     grid->rank - 2u);
 }
@@ -689,7 +687,7 @@ static void loss(surg__checker *c, const surg_node *n) {
   if (!surg__rank_from(c, n, 0, 2) || !x || !target) return;
   /* Of a scalar, the nodes that define SoftmaxCrossEntropyLoss cannot be inferred. */
   const bool function = n->schema->op == SURG_OP_SoftmaxCrossEntropyLoss && target->rank;
-  const surg__since since = function ? (surg__since){22, 26} : (surg__since){0};
+  const surg__since since = function ? (surg__since){22, 25} : (surg__since){0};
   if (target->rank != x->rank - 1u) {
     c->since = since;
     (void)surg__rank_is(c, n, 1, x->rank - 1u);

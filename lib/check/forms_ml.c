@@ -97,20 +97,20 @@ static void rows(surg__checker *c, const surg_node *n) {
  * node runs. */
 static void late_rows(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
-  if (x && (x->rank < 1 || x->rank > 2))
-    surg__check_found(c, "E212", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
-                      "input 0 has rank %" PRIu32 ", %s-%d expects rank 1 or 2", x->rank,
-                      n->schema->name, n->schema->since);
+  if (x && (x->rank < 1 || x->rank > 2)) {
+    c->since = (surg__since){19, 20};
+    rows(c, n);
+  }
 }
 
 /* Reports trees of an input that is no matrix. The shape inference of ONNX requires one since
  * version 3 of the operators; older runtimes do not, and compute a vector as one row. */
 static void matrix(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
-  if (x && x->rank != 2 && n->schema->since >= 3)
-    surg__check_found(c, "E211", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
-                      "input 0 has rank %" PRIu32 ", %s-%d expects rank 2", x->rank,
-                      n->schema->name, n->schema->since);
+  if (x && x->rank != 2 && n->schema->since >= 3) {
+    c->since = (surg__since){17, 18};
+    (void)surg__rank_is(c, n, 0, 2);
+  }
 }
 
 void surg__check_forms_ml(surg__checker *c, const surg_node *n) {

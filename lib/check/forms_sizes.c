@@ -22,17 +22,19 @@ static void window(surg__checker *c, const surg_node *n, uint32_t i, int64_t in)
   const int64_t before = entry(pads, i, 0), after = entry(pads, i + axes, 0);
   int64_t reach, padded;
   if (before >= k || after >= k) {
-    surg__check_wrong(c, n, "padding %" PRId64 " of axis %" PRIu32
-                      " is not smaller than the window of %" PRId64,
-                      before >= k ? before : after, i, k);
+    surg__check_wrong(
+        c, n, "padding %" PRId64 " of axis %" PRIu32 " is not smaller than the window of %" PRId64,
+        before >= k ? before : after, i, k);
     return;
   }
   if (in < 0 || step < 1 || apart < 1 || !surg__mul_i64(k - 1, apart, &reach) ||
       !surg__add_i64(in, before + after, &padded))
     return;
   if (padded - reach - 1 <= -step)
-    surg__check_wrong(c, n, "the window of %" PRId64 " along axis %" PRIu32
-                      " is larger than the padded input of %" PRId64, reach + 1, i, padded);
+    surg__check_wrong(c, n,
+                      "the window of %" PRId64 " along axis %" PRIu32
+                      " is larger than the padded input of %" PRId64,
+                      reach + 1, i, padded);
 }
 
 void surg__check_pool(surg__checker *c, const surg_node *n) {
@@ -43,8 +45,7 @@ void surg__check_pool(surg__checker *c, const surg_node *n) {
   const bool given = !surg_node_attr(n, "auto_pad");
   for (uint32_t i = 0; i < kernel->count; i++)
     if (kernel->u.ints[i] > 0)
-      window(c, n, i,
-             given && x && x->rank == kernel->count + 2 ? surg__check_dim(x, i + 2) : -1);
+      window(c, n, i, given && x && x->rank == kernel->count + 2 ? surg__check_dim(x, i + 2) : -1);
 }
 
 static int64_t numbers(const surg_node *n, size_t i, int64_t *out) {
@@ -74,8 +75,7 @@ void surg__check_padded(surg__checker *c, const surg_node *n) {
   for (uint32_t i = 0; i < x->rank; i++) {
     const int64_t d = surg__check_dim(x, i);
     if (d < 0) continue;
-    if (surg__add_i64(d, pads[i], &size) && surg__add_i64(size, pads[i + x->rank], &size))
-      continue;
+    if (surg__add_i64(d, pads[i], &size) && surg__add_i64(size, pads[i + x->rank], &size)) continue;
     surg__check_wrong(c, n, "the size of axis %" PRIu32 " exceeds 64 bits", i);
     return;
   }

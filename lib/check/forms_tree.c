@@ -109,22 +109,21 @@ static bool has_lists(surg__checker *c, const surg_node *n, bool classifier) {
                                          {"nodes_values", "nodes_values_as_tensor"},
                                          {"nodes_truenodeids", NULL},
                                          {"nodes_falsenodeids", NULL}};
-  static const char *const results_of[2][4][2] = {
-      {{"target_treeids", NULL},
-       {"target_nodeids", NULL},
-       {"target_ids", NULL},
-       {"target_weights", "target_weights_as_tensor"}},
-      {{"class_treeids", NULL},
-       {"class_nodeids", NULL},
-       {"class_ids", NULL},
-       {"class_weights", "class_weights_as_tensor"}}};
+  static const char *const results_of[2][4][2] = {{{"target_treeids", NULL},
+                                                   {"target_nodeids", NULL},
+                                                   {"target_ids", NULL},
+                                                   {"target_weights", "target_weights_as_tensor"}},
+                                                  {{"class_treeids", NULL},
+                                                   {"class_nodeids", NULL},
+                                                   {"class_ids", NULL},
+                                                   {"class_weights", "class_weights_as_tensor"}}};
   static const char *const counts[2][2] = {{"n_targets", NULL},
                                            {"classlabels_int64s", "classlabels_strings"}};
   const size_t all = SURG_COUNT(lists) + 4 + 1;
   for (size_t i = 0; i < all; i++) {
     const char *const *names = i < SURG_COUNT(lists) ? lists[i]
-                               : i + 1 < all ? results_of[classifier][i - SURG_COUNT(lists)]
-                                             : counts[classifier];
+                               : i + 1 < all         ? results_of[classifier][i - SURG_COUNT(lists)]
+                                                     : counts[classifier];
     if (surg_node_attr(n, names[0]) || (names[1] && surg_node_attr(n, names[1]))) continue;
     surg__check_wrong(c, n, "attribute \"%s\" is missing", names[0]);
     return false;
@@ -203,17 +202,23 @@ static void children(surg__checker *c, const surg_node *n, const char *ids, cons
   for (uint32_t i = 0; i < id->count; i++) {
     const int64_t to = id->u.ints[i];
     if (leaf->u.ints[i] || (to >= 0 && to < (int64_t)id->count && to != i)) continue;
-    surg__check_wrong(c, n, "attribute \"%s\": the child of node %" PRIu32 " is node %" PRId64,
-                      ids, i, to);
+    surg__check_wrong(c, n, "attribute \"%s\": the child of node %" PRIu32 " is node %" PRId64, ids,
+                      i, to);
     return;
   }
 }
 
 void surg__check_ensemble(surg__checker *c, const surg_node *n) {
-  static const char *const inner[] = {
-      "nodes_splits",    "nodes_featureids", "nodes_modes",    "nodes_truenodeids",
-      "nodes_falsenodeids", "nodes_trueleafs", "nodes_falseleafs", "nodes_hitrates",
-      "nodes_missing_value_tracks_true", NULL};
+  static const char *const inner[] = {"nodes_splits",
+                                      "nodes_featureids",
+                                      "nodes_modes",
+                                      "nodes_truenodeids",
+                                      "nodes_falsenodeids",
+                                      "nodes_trueleafs",
+                                      "nodes_falseleafs",
+                                      "nodes_hitrates",
+                                      "nodes_missing_value_tracks_true",
+                                      NULL};
   static const char *const outer[] = {"leaf_weights", "leaf_targetids", NULL};
   const int64_t targets = surg_node_int(n, "n_targets", -1);
   if (!same_counts(c, n, inner) || !same_counts(c, n, outer)) return;

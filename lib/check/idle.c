@@ -54,10 +54,9 @@ static void note_initializers(surg__checker *c) {
     for (surg_value *v = g->first_init; v; v = v->init_next) {
       if (v->uses || v->pinned || (v->input && c->m->ir_version >= 4)) continue;
       const bool described = surg__check_has_text(c);
-      surg__check_found(c, "N304",
-                        described ? surg__check_place(c, v->graph, "initializer", v->name) : NULL,
-                        "nothing reads it (%llu bytes)",
-                        (unsigned long long)(v->tensor ? v->tensor->bytes : 0));
+      surg__check_found(
+          c, "N304", described ? surg__check_place(c, v->graph, "initializer", v->name) : NULL,
+          "nothing reads it (%llu bytes)", (unsigned long long)(v->tensor ? v->tensor->bytes : 0));
     }
 }
 

@@ -142,8 +142,8 @@ static const struct {
   int op, version;
   surg__since since;
 } overlooked[] = {
-    {SURG_OP_LessOrEqual, 16, {22, 26}},
-    {SURG_OP_GreaterOrEqual, 16, {22, 26}},
+    {SURG_OP_LessOrEqual, 16, {22, 25}},
+    {SURG_OP_GreaterOrEqual, 16, {22, 25}},
     {SURG_OP_LessOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
     {SURG_OP_GreaterOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
     {SURG_OP_LayerNormalization, 1, {0, UINT8_MAX}},
@@ -156,20 +156,7 @@ surg__since surg__check_since(const surg_node *n) {
   return (surg__since){0};
 }
 
-enum {
-  OPERANDS = 1,
-  SPATIAL,
-  IMAGE,
-  STEPS,
-  LABELS,
-  PLAIN,
-  PART,
-  PADS,
-  SPLIT,
-  AXES,
-  HEADS,
-  TUPLES
-};
+enum { OPERANDS = 1, SPATIAL, IMAGE, STEPS, LABELS, PLAIN, PART, PADS, SPLIT, AXES, HEADS, TUPLES };
 
 static const uint8_t kinds[SURG_OP_COUNT] = {
 #define SURG_TRAIT_LATE(op, kind) [SURG_OP_##op] = kind,

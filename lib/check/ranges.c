@@ -45,19 +45,15 @@ static const struct {
   const char *attr;
   bool nan; /* NaN stands for an absent one */
 } factors[] = {
-    {SURG_OP_GRU, "clip", false},
-    {SURG_OP_LSTM, "clip", false},
-    {SURG_OP_LRN, "alpha", false},
-    {SURG_OP_LRN, "beta", false},
-    {SURG_OP_Attention, "scale", true},
+    {SURG_OP_GRU, "clip", false}, {SURG_OP_LSTM, "clip", false},      {SURG_OP_LRN, "alpha", false},
+    {SURG_OP_LRN, "beta", false}, {SURG_OP_Attention, "scale", true},
 };
 
 static void check_numbers(surg__checker *c, const surg_node *n) {
   char text[64];
   for (size_t i = 0; i < SURG_COUNT(integers); i++) {
     const range *r = &integers[i];
-    if (r->op != n->schema->op || n->schema->since < r->since ||
-        n->schema->since > r->until)
+    if (r->op != n->schema->op || n->schema->since < r->since || n->schema->since > r->until)
       continue;
     const surg_attr *a = surg_node_attr(n, r->attr);
     if (!a || a->ref || a->kind != SURG_ATTR_INT || (a->u.i >= r->low && a->u.i <= r->high))
@@ -108,7 +104,6 @@ static bool check_window(surg__checker *c, const surg_node *n) {
   return true;
 }
 
-
 /* Lists of which kernels require an entry, or that must not be empty where they are present. */
 static const struct {
   int op;
@@ -150,15 +145,13 @@ static void check_grams(surg__checker *c, const surg_node *n) {
   const surg_attr *weights = surg_node_attr(n, "weights");
   const int64_t most = surg_node_int(n, "max_gram_length", 1);
   if (counts && counts->count && most > (int64_t)counts->count)
-    surg__check_wrong(c, n,
-                      "max_gram_length is %" PRId64 ", attribute \"ngram_counts\" has %" PRIu32
-                      " entries",
-                      most, counts->count);
+    surg__check_wrong(
+        c, n, "max_gram_length is %" PRId64 ", attribute \"ngram_counts\" has %" PRIu32 " entries",
+        most, counts->count);
   if (is_list(weights) && places && weights->count != places->count)
-    surg__check_wrong(c, n,
-                      "length of attribute \"weights\": %" PRIu32
-                      ", of \"ngram_indexes\": %" PRIu32,
-                      weights->count, places->count);
+    surg__check_wrong(
+        c, n, "length of attribute \"weights\": %" PRIu32 ", of \"ngram_indexes\": %" PRIu32,
+        weights->count, places->count);
   for (uint32_t i = 0; places && i < places->count; i++)
     if (places->u.ints[i] < 0) {
       surg__check_wrong(c, n, "attribute \"ngram_indexes\" has the negative entry %" PRId64,
@@ -179,37 +172,15 @@ static void check_bounds(surg__checker *c, const surg_node *n) {
 static void check_parts(surg__checker *c, const surg_node *n) {
   const surg_attr *a = surg__check_ints(n, "split");
   if (a && a->count != n->n_out)
-    surg__check_wrong(c, n, "attribute \"split\" has %" PRIu32 " entries, the node %" PRIu32
-                      " outputs", a->count, (uint32_t)n->n_out);
+    surg__check_wrong(c, n,
+                      "attribute \"split\" has %" PRIu32 " entries, the node %" PRIu32 " outputs",
+                      a->count, (uint32_t)n->n_out);
 }
 
-/* GridSample: a grid for each image. Older runtimes compare that when the node runs. */
-static void check_batch(surg__checker *c, const surg_node *n) {
-  const surg_type *x = surg__check_ranked(n, 0), *g = surg__check_ranked(n, 1);
-  const int64_t images = surg__check_dim(x, 0), grids = surg__check_dim(g, 0);
-  if (images >= 0 && grids >= 0 && images != grids)
-    surg__check_found(c, "E213", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
-                      "input 0 has a batch of %" PRId64 ", input 1 of %" PRId64, images, grids);
-}
-
-/* RotaryEmbedding: heads that are joined in one axis. */
-static void check_heads(surg__checker *c, const surg_node *n) {
-  const surg_type *x = surg__check_ranked(n, 0);
-  if (x && x->rank == 3 && !surg_node_attr(n, "num_heads"))
-    surg__check_wrong(c, n, "input 0 has rank 3, which requires attribute \"num_heads\"");
-}
-
-/* Resize: an entry of scales or sizes for each axis that is listed. */
+/* Resize: axes that exist. */
 static void check_axes(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const surg_attr *axes = surg__check_ints(n, "axes");
-  for (size_t i = 2; axes && i < 4; i++) {
-    const int64_t given = surg__check_dim(surg__check_ranked(n, i), 0);
-    if (given <= 0 || given == (int64_t)axes->count) continue;
-    surg__check_wrong(c, n, "input %zu has %" PRId64 " elements, attribute \"axes\" has %" PRIu32,
-                      i, given, axes->count);
-    return;
-  }
   for (uint32_t i = 0; axes && x && i < axes->count; i++) {
     const int64_t k = axes->u.ints[i] < 0 ? axes->u.ints[i] + x->rank : axes->u.ints[i];
     if (k >= 0 && k < (int64_t)x->rank) continue;
@@ -234,12 +205,6 @@ void surg__check_ranges(surg__checker *c, const surg_node *n) {
       break;
     case SURG_OP_TfIdfVectorizer:
       check_grams(c, n);
-      break;
-    case SURG_OP_GridSample:
-      check_batch(c, n);
-      break;
-    case SURG_OP_RotaryEmbedding:
-      check_heads(c, n);
       break;
     case SURG_OP_Resize:
       check_axes(c, n);

@@ -40,8 +40,8 @@ static const char *const scatter[] = {"none", "add", "mul", "max", "min", NULL};
 static const char *const roi[] = {"avg", "max", NULL};
 static const char *const gelu[] = {"none", "tanh", NULL};
 static const char *const cache[] = {"linear", "circular", NULL};
-static const char *const transform[] = {
-    "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", NULL};
+static const char *const transform[] = {"NONE",         "SOFTMAX", "LOGISTIC",
+                                        "SOFTMAX_ZERO", "PROBIT",  NULL};
 static const char *const aggregate[] = {"AVERAGE", "SUM", "MIN", "MAX", NULL};
 static const char *const cast_to[] = {"TO_FLOAT", "TO_STRING", "TO_INT64", NULL};
 static const char *const map_form[] = {"DENSE", "SPARSE", NULL};

@@ -110,8 +110,7 @@ static row_id row_of_code(const char *code) {
   } map[] = {{"E001 E100 E111 E119 E120 E137", R_LOADS},
              {"W214 W215 W217 W218 E133", R_VERSIONS},
              {"E103 E104 W220", R_CUSTOM},
-             {"E201 E202 E203 E204 E205 E208 E209 E210 E211 E212 E213 W206 W207 W211 W213",
-              R_TYPES},
+             {"E201 E202 E203 E204 E205 E208 E209 E210 W206 W207 W211 W213", R_TYPES},
              {"N307", R_DYNAMIC}};
   for (size_t i = 0; i < SURG_COUNT(map); i++)
     if (strstr(map[i].codes, code)) return map[i].id;

@@ -466,7 +466,7 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
  * nodes that take their place, too. */
 static bool cure_control(surg__repair *r, surg__repair_counts *now) {
   static const char *const tried[] = {"unroll,fold,prune", "sequence,fold,prune",
-                                      "unroll,sequence,fold,prune", "inline"};
+                                      "unroll,sequence,fold,prune", "inline", "inline{incomplete}"};
   bool any = false;
   for (size_t i = 0; i < SURG_COUNT(tried) && now->all; i++) any |= cure_ahead(r, tried[i], now);
   return any;
@@ -551,6 +551,7 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_OP, "fold,prune"},
                 {SURG__C_VERSION, "fold,prune"},
                 {SURG__C_FUNCTION, "inline"},
+                {SURG__C_FUNCTION, "inline{incomplete}"},
                 {SURG__C_OP, "rewrite{rule=nop-cast}"},
                 {SURG__C_OP, "rewrite{group=simplify},prune"},
                 {SURG__C_OP, "rewrite{group=fuse},prune"},

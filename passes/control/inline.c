@@ -16,8 +16,8 @@
 
 #include "../cleanup/prune.h"
 #include "../util/domains.h"
-#include "../util/nearest.h"
 #include "../util/give.h"
+#include "../util/nearest.h"
 
 #define BODIES 64 /* most function bodies of the standard, each read once */
 
@@ -248,8 +248,9 @@ static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next
   assert(f);
   char text[INLINE_TEXT];
   const char *domain;
-  const surg_node *reader = requires_absent(n, f);
-  const surg_node *other = reader ? NULL : refuses_attribute(n, f);
+  const bool any = surg_pass_bool(in->p, "incomplete");
+  const surg_node *reader = any ? NULL : requires_absent(n, f);
+  const surg_node *other = any || reader ? NULL : refuses_attribute(n, f);
   if (reader || other) {
     snprintf(text, sizeof text, "left: %s, and %.100s in the body requires it",
              reader ? "an input is absent" : "an attribute is absent or of another kind",
@@ -398,6 +399,8 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
 static const surg_option options[] = {
     SURG_OPTION(LIST, "op", NULL, "functions to inline: local.f+local.g (default: all)"),
     SURG_OPTION(BOOL, "once", "false", "only functions with one call or one node"),
+    SURG_OPTION(BOOL, "incomplete", "false",
+                "also calls that lack what a node of the body requires, for mend"),
     SURG_OPTION(LIST, "spec", NULL, "operators to replace by their standard function"),
 };
 
