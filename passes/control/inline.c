@@ -221,7 +221,9 @@ static const surg_node *refuses_attribute(const surg_node *n, const surg_functio
       for (size_t k = 0; s && k < surg_node_attr_count(r); k++) {
         const surg_attr *a = surg_node_attr_at(r, k);
         const char *ref = surg_attr_ref(a);
-        if (ref && !attribute_fits(s, surg_attr_name(a), given(n, f, ref))) return r;
+        const surg_attr *value = ref ? given(n, f, ref) : NULL;
+        if (ref && !attribute_fits(s, surg_attr_name(a), value)) return r;
+        if (ref && !value && surg_node_op(r) == SURG_OP_Constant) return r; /* any one is required */
       }
     }
   return NULL;

@@ -33,8 +33,11 @@ static bool is_huge(const surg__built *x) {
 
 bool surg__built_get(const surg__builder *b, const char *name, surg__built *out) {
   const surg_value *v = surg__b_get(b, name);
-  if (surg__built_of(surg__b_get(b, name), out))
+  if (surg__built_of(surg__b_get(b, name), out)) {
+    if (out->dtype != SURG_STRING && surg__dtype_bits(out->dtype) < 8)
+      return surg__b_lacks(b, name, "its elements are packed");
     return !is_huge(out) || surg__b_lacks(b, name, "it has too many elements");
+  }
   if (!v) return false; /* absent, which is often allowed */
   const surg_type *t = surg_value_type(v);
   return surg__b_lacks(b, name, !t || !surg_type_has_rank(t)
