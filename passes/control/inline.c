@@ -223,7 +223,7 @@ static const surg_node *refuses_attribute(const surg_node *n, const surg_functio
         const char *ref = surg_attr_ref(a);
         const surg_attr *value = ref ? given(n, f, ref) : NULL;
         if (ref && !attribute_fits(s, surg_attr_name(a), value)) return r;
-        if (ref && !value && surg_node_op(r) == SURG_OP_Constant) return r; /* any one is required */
+        if (ref && !value && surg_node_op(r) == SURG_OP_Constant) return r; /* one is required */
       }
     }
   return NULL;
