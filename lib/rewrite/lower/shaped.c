@@ -31,11 +31,16 @@ static bool is_huge(const surg__built *x) {
   return false;
 }
 
+static bool is_float8(int dtype) {
+  return surg__dtype_is_float(dtype) && surg__dtype_bits(dtype) == 8;
+}
+
 bool surg__built_get(const surg__builder *b, const char *name, surg__built *out) {
   const surg_value *v = surg__b_get(b, name);
   if (surg__built_of(surg__b_get(b, name), out)) {
-    if (out->dtype != SURG_STRING && surg__dtype_bits(out->dtype) < 8)
-      return surg__b_lacks(b, name, "its elements are packed");
+    const bool packed = out->dtype != SURG_STRING && surg__dtype_bits(out->dtype) < 8;
+    if (packed || is_float8(out->dtype))
+      return surg__b_lacks(b, name, "there are no constants of its element type");
     return !is_huge(out) || surg__b_lacks(b, name, "it has too many elements");
   }
   if (!v) return false; /* absent, which is often allowed */
