@@ -229,11 +229,21 @@ static surg_status outcome(run *r, surg__kstatus done) {
   return surg__alloc_status(r->ctx);
 }
 
+/* A call of a function may leave out an input that a node of its body reads. */
+static bool has_inputs(const run *r) {
+  for (uint32_t i = 0; i < r->k.n_in; i++) {
+    const surg__param *p = param_at(r->schema->inputs, r->schema->n_inputs, i);
+    if (p && p->option == SURG__SINGLE && !surg__k_has(&r->k, i)) return false;
+  }
+  return true;
+}
+
 static surg_status run_kernel(run *r) {
   surg__kernel kernel = surg__kernel_find(r->k.op, r->k.since);
   r->k.lacking = !kernel;
   if (!kernel) return refuse(r, SURG_EUNSUPPORTED, "no kernel for this operator version");
   surg_status s = read_inputs(r);
+  if (s == SURG_OK && !has_inputs(r)) s = refuse(r, SURG_EINVALID, "a required input is absent");
   if (s == SURG_OK) s = check_types(r);
   if (s == SURG_OK) s = prepare_outputs(r);
   if (s != SURG_OK) return s;
