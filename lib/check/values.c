@@ -39,6 +39,7 @@ static const char *const border[] = {"zeros", "border", "reflection", NULL};
 static const char *const scatter[] = {"none", "add", "mul", "max", "min", NULL};
 static const char *const roi[] = {"avg", "max", NULL};
 static const char *const gelu[] = {"none", "tanh", NULL};
+static const char *const rounding[] = {"up", "down", "nearest", NULL};
 static const char *const cache[] = {"linear", "circular", NULL};
 static const char *const transform[] = {"NONE",         "SOFTMAX", "LOGISTIC",
                                         "SOFTMAX_ZERO", "PROBIT",  NULL};
@@ -72,6 +73,7 @@ static const words table[] = {
     {SURG_OP_ScatterElements, 1, INT_MAX, "reduction", scatter},
     {SURG_OP_RoiAlign, 1, INT_MAX, "mode", roi},
     {SURG_OP_Gelu, 1, INT_MAX, "approximate", gelu},
+    {SURG_OP_Cast, 24, INT_MAX, "round_mode", rounding},
     {SURG_OP_TensorScatter, 1, INT_MAX, "mode", cache},
     {SURG_OP_ml_LinearClassifier, 1, INT_MAX, "post_transform", transform},
     {SURG_OP_ml_LinearRegressor, 1, INT_MAX, "post_transform", transform},
