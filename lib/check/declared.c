@@ -71,14 +71,6 @@ static bool is_repeated(const surg_value *v, const char *list) {
   return !v->producer || surg_value_is_output(v);
 }
 
-/* Whether an earlier output of the graph is the same value and declares its type: runtimes read the
- * first declaration. */
-static bool is_later_output(const surg_graph *g, const surg_value *v, const surg_type *claim) {
-  for (size_t i = 0; i < g->n_out && g->out[i]->decl.type != claim; i++)
-    if (g->out[i]->use.value == v && g->out[i]->decl.type) return true;
-  return false;
-}
-
 static void check_claim(surg__checker *c, const surg_graph *g, const surg_value *v,
                         const surg_type *claim, const char *list, bool again) {
   const surg_type *proven = surg_value_type(v);
@@ -94,10 +86,8 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
                      : is_repeated(v, list) ? "E208"
                      : again                ? "E209"
                                             : "E204";
-  /* Beyond the limit of full findings, not searched: that would be quadratic. */
-  if (!strcmp(code, "E204") && !strcmp(list, "output") && surg__check_has_text(c) &&
-      is_later_output(g, v, claim))
-    code = "E208";
+  /* An output that an earlier one declares, too: runtimes read the first declaration. */
+  if (!strcmp(code, "E204") && !strcmp(list, "output") && v->scratch) code = "E208";
   if (!surg__check_has_text(c)) {
     surg__check_found(c, code, NULL, "more");
     return;
@@ -126,8 +116,13 @@ void surg__check_declared(surg__checker *c) {
     c->graph = g;
     for (surg_value *v = g->first_value; v; v = v->next)
       check_claim(c, g, v, v->decl.type, v->input ? "input" : "value_info", false);
-    for (size_t i = 0; i < g->n_out; i++)
-      check_claim(c, g, g->out[i]->use.value, g->out[i]->decl.type, "output", false);
+    for (size_t i = 0; i < g->n_out; i++) g->out[i]->use.value->scratch = NULL;
+    for (size_t i = 0; i < g->n_out; i++) {
+      surg_value *v = g->out[i]->use.value;
+      check_claim(c, g, v, g->out[i]->decl.type, "output", false);
+      if (g->out[i]->decl.type) v->scratch = v;
+    }
+    for (size_t i = 0; i < g->n_out; i++) g->out[i]->use.value->scratch = NULL;
     for (const surg__stray *s = g->strays; s; s = s->next) {
       const surg_value *v = s->dropped ? NULL : surg_graph_find_value(g, s->name);
       if (v) check_claim(c, g, v, s->type, "value_info", true);
