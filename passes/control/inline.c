@@ -35,6 +35,7 @@ typedef struct inlining {
   const char **domains; /* domains of the functions whose calls were replaced */
   size_t n_domains, cap_domains;
   bool changed, stop;
+  bool incomplete; /* also calls that lack what a node of the body requires */
 } inlining;
 
 /* ---- reading the options --------------------------------------------------------------------- */
@@ -250,9 +251,8 @@ static surg_pass_result inline_call(inlining *in, surg_node *n, surg_node **next
   assert(f);
   char text[INLINE_TEXT];
   const char *domain;
-  const bool any = surg_pass_bool(in->p, "incomplete");
-  const surg_node *reader = any ? NULL : requires_absent(n, f);
-  const surg_node *other = any || reader ? NULL : refuses_attribute(n, f);
+  const surg_node *reader = in->incomplete ? NULL : requires_absent(n, f);
+  const surg_node *other = in->incomplete || reader ? NULL : refuses_attribute(n, f);
   if (reader || other) {
     snprintf(text, sizeof text, "left: %s, and %.100s in the body requires it",
              reader ? "an input is absent" : "an attribute is absent or of another kind",
@@ -385,7 +385,11 @@ static surg_pass_result run_once(surg_pass_ctx *p) {
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
-  inlining in = {.p = p, .m = surg_pass_model(p), .wanted = named, .user = p};
+  inlining in = {.p = p,
+                 .m = surg_pass_model(p),
+                 .wanted = named,
+                 .user = p,
+                 .incomplete = surg_pass_bool(p, "incomplete")};
   if (surg_pass_bool(p, "once")) return run_once(p);
   if (check_names(p) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   for (size_t i = 0; i < surg_pass_list_count(p, "spec"); i++)

@@ -142,6 +142,8 @@ static bool read_reduction(surg__builder *b, reduction *r) {
   if (!surg__built_get(b, "x", &r->x) || !read_axes(b, &r->axes) || !r->axes.v ||
       !get_number(b, "k", &r->keep) || !get_number(b, "e", &r->noop))
     return false;
+  r->keep = r->keep == 1; /* any other number is as 0 */
+  r->noop = r->noop == 1;
   if (r->axes.n == 0 && r->noop) return false;
   if (r->axes.n > (int64_t)r->x.rank) return false;
   if (r->axes.n < 0 && !r->keep && b->m->opset < 9) return false; /* no Compress */
