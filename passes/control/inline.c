@@ -406,7 +406,7 @@ static const surg_option options[] = {
     SURG_OPTION(LIST, "op", NULL, "functions to inline: local.f+local.g (default: all)"),
     SURG_OPTION(BOOL, "once", "false", "only functions with one call or one node"),
     SURG_OPTION(BOOL, "incomplete", "false",
-                "also calls that lack what a node of the body requires, for mend"),
+                "also calls that lack what the body requires"),
     SURG_OPTION(LIST, "spec", NULL, "operators to replace by their standard function"),
 };
 
