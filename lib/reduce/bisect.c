@@ -153,6 +153,8 @@ surg_status surg_bisect(const surg_model *model, const char *pipeline, surg_redu
     *out = b;
   else
     surg_bisection_free(b);
+  if ((status == SURG_ENOMEM || status == SURG_ELIMIT) && !surg_context_error(s.ctx))
+    return surg__oom(s.ctx, surg_model_path(model));
   return status;
 }
 

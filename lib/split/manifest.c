@@ -225,6 +225,8 @@ surg_status surg_manifest_load(surg_context *ctx, const char *path,
     *out = x;
   else
     surg_manifest_free(x);
+  if ((s == SURG_ENOMEM || s == SURG_ELIMIT) && !surg_context_error(ctx))
+    return surg__oom(ctx, path);
   return s;
 }
 
