@@ -134,6 +134,10 @@ static void conv(surg__checker *c, const surg_node *n) {
     surg__check_wrong(c, n, "attributes \"pads\" and \"auto_pad\" are both set");
 }
 
+static void deform_conv(surg__checker *c, const surg_node *n) {
+  (void)not_negative(c, n, "pads");
+}
+
 static void conv_transpose(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const size_t before = c->count;
@@ -779,6 +783,7 @@ static const struct form {
              {SURG_OP_ConvInteger, 1, conv},
              {SURG_OP_QLinearConv, 1, conv},
              {SURG_OP_ConvTranspose, 1, conv_transpose},
+             {SURG_OP_DeformConv, 19, deform_conv},
              {SURG_OP_MaxPool, 1, pool},
              {SURG_OP_AveragePool, 1, pool},
              {SURG_OP_LpPool, 1, pool},
