@@ -70,9 +70,7 @@ static bool scalar(surg__checker *c, const surg_node *n, size_t i) {
   return surg__rank_is(c, n, i, 0);
 }
 
-/* Whether a list attribute, if it is present, has `want` entries (want < 0: any number); if not,
- * reports it. */
-static bool entries(surg__checker *c, const surg_node *n, const char *name, int64_t want) {
+bool surg__entries_are(surg__checker *c, const surg_node *n, const char *name, int64_t want) {
   const surg_attr *a = surg__check_ints(n, name);
   if (!a || want < 0 || (int64_t)a->count == want) return true;
   surg__check_wrong(c, n, "attribute \"%s\" has %" PRIu32 " %s, expected %" PRId64, name, a->count,
@@ -91,8 +89,7 @@ static bool not_negative(surg__checker *c, const surg_node *n, const char *name)
   return true;
 }
 
-/* Reports E206 for an integer attribute. */
-static void bad_int(surg__checker *c, const surg_node *n, const char *name, int64_t value) {
+void surg__check_bad_int(surg__checker *c, const surg_node *n, const char *name, int64_t value) {
   char text[32];
   snprintf(text, sizeof text, "%" PRId64, value);
   surg__check_bad_value(c, n, name, text);
@@ -143,7 +140,7 @@ static void conv_transpose(surg__checker *c, const surg_node *n) {
   const size_t before = c->count;
   conv(c, n);
   if (c->count != before || !not_negative(c, n, "output_shape")) return;
-  (void)entries(c, n, "output_shape", x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1);
+  (void)surg__entries_are(c, n, "output_shape", x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1);
 }
 
 /* Reports inputs whose shapes are known to differ where every run requires equal ones. */
@@ -166,9 +163,9 @@ static void scatter_elements(surg__checker *c, const surg_node *n) {
 static void max_unpool(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const int64_t spatial = x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1;
-  if (!surg__rank_from(c, n, 0, 2) || !entries(c, n, "kernel_shape", spatial)) return;
-  if (!entries(c, n, "strides", spatial)) return;
-  if (!entries(c, n, "pads", spatial < 0 ? -1 : 2 * spatial)) return;
+  if (!surg__rank_from(c, n, 0, 2) || !surg__entries_are(c, n, "kernel_shape", spatial)) return;
+  if (!surg__entries_are(c, n, "strides", spatial)) return;
+  if (!surg__entries_are(c, n, "pads", spatial < 0 ? -1 : 2 * spatial)) return;
   if (surg__list_is(c, n, 2, x ? (int64_t)x->rank : -1)) equal_shapes(c, n, 0, 1);
 }
 
@@ -192,12 +189,12 @@ static void batch_norm(surg__checker *c, const surg_node *n) {
 
 static void lrn(surg__checker *c, const surg_node *n) {
   const int64_t size = surg_node_int(n, "size", 1);
-  if (size < 1) bad_int(c, n, "size", size);
+  if (size < 1) surg__check_bad_int(c, n, "size", size);
 }
 
 static void lp_norm(surg__checker *c, const surg_node *n) {
   const int64_t p = surg_node_int(n, "p", 2);
-  if (p != 1 && p != 2) bad_int(c, n, "p", p);
+  if (p != 1 && p != 2) surg__check_bad_int(c, n, "p", p);
 }
 
 static void dropout(surg__checker *c, const surg_node *n) {
@@ -249,7 +246,7 @@ static void quantize(surg__checker *c, const surg_node *n) {
   const surg_type *zero = surg_value_type(surg_node_input(n, 2));
   const int64_t to = surg_node_int(n, "output_dtype", 0), block = surg_node_int(n, "block_size", 0);
   if (block < 0) {
-    bad_int(c, n, "block_size", block);
+    surg__check_bad_int(c, n, "block_size", block);
   } else if (to > 0 && to < SURG_DTYPE_COUNT && zero && zero->dtype && zero->dtype != (int)to) {
     surg__check_wrong(c, n, "output_dtype is %s, the zero point is %s", surg__dtype_name((int)to),
                       surg__dtype_name(zero->dtype));
@@ -274,161 +271,6 @@ static void scales(surg__checker *c, const surg_node *n) {
                     size, axis);
 }
 
-/* --- control flow --- */
-
-static const surg_graph *body_of(const surg_node *n) {
-  const surg_attr *a = surg_node_attr(n, "body");
-  return a && a->kind == SURG_ATTR_GRAPH && !a->ref && a->count == 1 ? a->u.graphs[0] : NULL;
-}
-
-/* Checks that loop states have the same element type before and after an iteration. */
-static bool states(surg__checker *c, const surg_node *n, const surg_graph *b, size_t in, size_t out,
-                   size_t count) {
-  for (size_t i = 0; i < count && out + i < b->n_out; i++) {
-    const surg_type *x = surg_value_type(surg_node_input(n, in + i));
-    const surg_type *y = surg_value_type(b->out[out + i]->use.value);
-    if (!x || !y || x->kind != SURG_TYPE_TENSOR || y->kind != SURG_TYPE_TENSOR) continue;
-    if (!x->dtype || !y->dtype || x->dtype == y->dtype) continue;
-    surg__check_wrong(c, n, "state %zu is %s before the first round, the body makes it %s", i,
-                      surg__dtype_name(x->dtype), surg__dtype_name(y->dtype));
-    return false;
-  }
-  return true;
-}
-
-/* Compares the shape of a value, without axis `cut` (-1: whole), with another one: false, and *axis
- * where they differ (that rank: the ranks do). Unknown sizes are equal to any. */
-static bool fits(const surg_type *given, int64_t cut, const surg_type *other, uint32_t *axis) {
-  const uint32_t rank = given->rank - (cut >= 0);
-  *axis = rank;
-  if (other->rank != rank) return false;
-  for (uint32_t k = 0; k < rank; k++) {
-    const int64_t x = surg__check_dim(given, k + (cut >= 0 && k >= cut));
-    const int64_t y = surg__check_dim(other, k);
-    *axis = k;
-    if (x >= 0 && y >= 0 && x != y) return false;
-  }
-  return true;
-}
-
-/* Checks that input i of the body declares the shape of the value it gets, without axis `cut`.
- * Runtimes infer the body with the latter, and reject one that declares another. */
-static bool body_gets(surg__checker *c, const surg_node *n, const surg_graph *b, size_t i,
-                      const surg_type *given, int64_t cut) {
-  const surg_value *in = surg_graph_input(b, i);
-  const surg_type *declared = in ? surg_value_declared_type(in) : NULL;
-  uint32_t k;
-  if (!given || !declared || declared->kind != SURG_TYPE_TENSOR || !declared->has_rank) return true;
-  if (fits(given, cut, declared, &k)) return true;
-  const uint32_t rank = given->rank - (cut >= 0);
-  if (k == rank)
-    surg__check_wrong(c, n, "input %zu of the body gets rank %u and declares rank %u", i, rank,
-                      declared->rank);
-  else
-    surg__check_wrong(
-        c, n, "axis %u of input %zu of the body gets size %" PRId64 " and declares size %" PRId64,
-        k, i, surg__check_dim(given, k + (cut >= 0 && k >= cut)), surg__check_dim(declared, k));
-  return false;
-}
-
-static void loop(surg__checker *c, const surg_node *n) {
-  const surg_graph *b = body_of(n);
-  if (b && has(n, 1) && !body_gets(c, n, b, 1, surg__check_ranked(n, 1), -1)) return;
-  if (b && n->n_in > 2) (void)states(c, n, b, 2, 1, n->n_in - 2u);
-}
-
-static bool directions(surg__checker *c, const surg_node *n, const char *name) {
-  const surg_attr *a = surg__check_ints(n, name);
-  for (uint32_t i = 0; a && i < a->count; i++)
-    if (a->u.ints[i] != 0 && a->u.ints[i] != 1) {
-      bad_int(c, n, name, a->u.ints[i]);
-      return false;
-    }
-  return true;
-}
-
-/* Checks that states of a Scan keep their shape: unlike those of a Loop, they have one. */
-static bool same_shapes(surg__checker *c, const surg_node *n, const surg_graph *b, size_t count) {
-  for (size_t i = 0; i < count; i++) {
-    const surg_type *x = surg__check_ranked(n, i);
-    const surg_type *y = surg_value_type(b->out[i]->use.value);
-    uint32_t k;
-    if (!x || !y || y->kind != SURG_TYPE_TENSOR || !y->has_rank || fits(x, -1, y, &k)) continue;
-    if (k == x->rank)
-      surg__check_wrong(c, n, "state %zu has rank %u, the body makes it %u", i, x->rank, y->rank);
-    else
-      surg__check_wrong(c, n,
-                        "axis %u of state %zu has size %" PRId64 ", the body makes it %" PRId64, k,
-                        i, surg__check_dim(x, k), surg__check_dim(y, k));
-    return false;
-  }
-  return true;
-}
-
-/* Checks that the inputs of a Scan have the shapes that its body declares. */
-static bool scanned_shapes(surg__checker *c, const surg_node *n, const surg_graph *b,
-                           size_t states) {
-  size_t axes = 0;
-  const int64_t *axis = surg_node_ints(n, "scan_input_axes", &axes);
-  for (size_t i = 0; i < n->n_in; i++) {
-    const surg_type *given = surg__check_ranked(n, i);
-    int64_t cut = i < states ? -1 : axis && i - states < axes ? axis[i - states] : 0;
-    if (i >= states && (!given || !given->rank)) continue;
-    if (i >= states && cut < 0) cut += given->rank;
-    if (i >= states && (cut < 0 || cut >= given->rank)) continue;
-    if (!body_gets(c, n, b, i, given, cut)) return false;
-  }
-  return true;
-}
-
-/* Checks that the body declares the shapes of the elements of the sequences, and of the tensors. */
-static void sequence_map(surg__checker *c, const surg_node *n) {
-  const surg_graph *b = body_of(n);
-  for (size_t i = 0; b && i < n->n_in && i < surg_graph_input_count(b); i++) {
-    const surg_type *t = surg_value_type(surg_node_input(n, i));
-    if (t && t->kind == SURG_TYPE_SEQUENCE) t = t->elem;
-    if (t && t->kind == SURG_TYPE_TENSOR && t->has_rank && !body_gets(c, n, b, i, t, -1)) return;
-  }
-}
-
-static void scan(surg__checker *c, const surg_node *n) {
-  const surg_graph *b = body_of(n);
-  const int64_t scanned = surg_node_int(n, "num_scan_inputs", 0);
-  const int64_t count = (int64_t)n->n_in - scanned;
-  if (!b || scanned < 1 || count < 0) return;
-  if (count > (int64_t)n->n_out || count > (int64_t)b->n_out) {
-    surg__check_wrong(c, n, "states: %" PRId64 ", outputs: %" PRIu32 ", outputs of the body: %zu",
-                      count, n->n_out, (size_t)b->n_out);
-    return;
-  }
-  const int64_t outputs = (int64_t)n->n_out - count;
-  if (entries(c, n, "scan_input_axes", scanned) && entries(c, n, "scan_output_axes", outputs) &&
-      entries(c, n, "scan_input_directions", scanned) &&
-      entries(c, n, "scan_output_directions", outputs) &&
-      directions(c, n, "scan_input_directions") && directions(c, n, "scan_output_directions") &&
-      states(c, n, b, 0, 0, (size_t)count) && same_shapes(c, n, b, (size_t)count))
-    (void)scanned_shapes(c, n, b, (size_t)count);
-}
-
-/* Version 8: input 0 gives lengths, and the body gets inputs without the axis of batches. */
-static void scan_8(surg__checker *c, const surg_node *n) {
-  const surg_graph *b = body_of(n);
-  const int64_t scanned = surg_node_int(n, "num_scan_inputs", 0);
-  const int64_t count = (int64_t)n->n_in - 1 - scanned;
-  if (!b || scanned < 1 || count < 0) return;
-  if (!entries(c, n, "directions", scanned) || !directions(c, n, "directions")) return;
-  for (uint32_t i = 1; i < n->n_in && i <= surg_graph_input_count(b); i++) {
-    const surg_type *given = surg__check_ranked(n, i);
-    const surg_type *said = surg_value_declared_type(surg_graph_input(b, i - 1));
-    const uint32_t cut = i <= count ? 1 : 2;
-    if (!given || !said || said->kind != SURG_TYPE_TENSOR || !said->has_rank) continue;
-    if (given->rank >= cut && given->rank - cut == said->rank) continue;
-    surg__check_wrong(c, n, "input %u has rank %u, expected %u: the body declares rank %u", i,
-                      given->rank, said->rank + cut, said->rank);
-    return;
-  }
-}
-
 /* --- indices, splits --- */
 
 static void one_hot(surg__checker *c, const surg_node *n) {
@@ -443,8 +285,9 @@ static void one_hot(surg__checker *c, const surg_node *n) {
 static void col2im(surg__checker *c, const surg_node *n) {
   const surg_type *image = surg__check_ranked(n, 1);
   const int64_t axes = image && image->rank == 1 ? surg__check_dim(image, 0) : -1;
-  if (entries(c, n, "pads", axes < 0 ? -1 : 2 * axes) && entries(c, n, "strides", axes))
-    (void)entries(c, n, "dilations", axes);
+  if (surg__entries_are(c, n, "pads", axes < 0 ? -1 : 2 * axes) &&
+      surg__entries_are(c, n, "strides", axes))
+    (void)surg__entries_are(c, n, "dilations", axes);
 }
 
 /* K that is not constant is compared when the node runs. */
@@ -669,7 +512,7 @@ static bool activation(surg_str s) {
 static void recurrent(surg__checker *c, const surg_node *n) {
   const surg_attr *size = surg_node_attr(n, "hidden_size");
   if (size && !size->ref && size->kind == SURG_ATTR_INT && size->u.i <= 0)
-    bad_int(c, n, "hidden_size", size->u.i);
+    surg__check_bad_int(c, n, "hidden_size", size->u.i);
   const surg_attr *a = surg_node_attr(n, "activations");
   const surg_str way = surg_node_string(n, "direction", "forward");
   if (!a || a->ref || a->kind != SURG_ATTR_STRINGS || !a->count) return;
@@ -705,22 +548,6 @@ static void loss(surg__checker *c, const surg_node *n) {
           c, n, "dimension %" PRIu32 " of the target is %" PRId64 ", expected %" PRId64, i, b, a);
       return;
     }
-  }
-}
-
-static void branches(surg__checker *c, const surg_node *n) {
-  const surg_attr *a = surg_node_attr(n, "then_branch"), *b = surg_node_attr(n, "else_branch");
-  if (!a || !b || a->kind != SURG_ATTR_GRAPH || b->kind != SURG_ATTR_GRAPH) return;
-  if (a->count != 1 || b->count != 1) return;
-  const surg_graph *g = a->u.graphs[0], *h = b->u.graphs[0];
-  for (size_t i = 0; i < g->n_out && i < h->n_out; i++) {
-    const surg_type *x = surg_value_type(g->out[i]->use.value);
-    const surg_type *y = surg_value_type(h->out[i]->use.value);
-    if (!x || !y || x->kind != SURG_TYPE_TENSOR || y->kind != SURG_TYPE_TENSOR) continue;
-    if (!x->dtype || !y->dtype || x->dtype == y->dtype) continue;
-    surg__check_wrong(c, n, "output %zu is %s in then_branch and %s in else_branch", i,
-                      surg__dtype_name(x->dtype), surg__dtype_name(y->dtype));
-    return;
   }
 }
 
@@ -804,11 +631,11 @@ static const struct form {
              {SURG_OP_MelWeightMatrix, 17, mel_weights},
              {SURG_OP_QuantizeLinear, 10, scales},
              {SURG_OP_DequantizeLinear, 10, scales},
-             {SURG_OP_Loop, 1, loop},
-             {SURG_OP_Scan, 9, scan},
-             {SURG_OP_SequenceMap, 17, sequence_map},
-             {SURG_OP_Scan, 8, scan_8},
-             {SURG_OP_If, 1, branches},
+             {SURG_OP_Loop, 1, surg__check_loop},
+             {SURG_OP_Scan, 9, surg__check_scan},
+             {SURG_OP_SequenceMap, 17, surg__check_sequence_map},
+             {SURG_OP_Scan, 8, surg__check_scan_8},
+             {SURG_OP_If, 1, surg__check_branches},
              {SURG_OP_OneHot, 9, one_hot},
              {SURG_OP_TopK, 10, top_k},
              {SURG_OP_Col2Im, 18, col2im},

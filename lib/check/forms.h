@@ -41,6 +41,18 @@ static inline const surg_attr *surg__check_ints(const surg_node *n, const char *
 bool surg__rank_is(surg__checker *c, const surg_node *n, size_t i, uint32_t want);
 bool surg__rank_from(surg__checker *c, const surg_node *n, size_t i, uint32_t least);
 bool surg__list_is(surg__checker *c, const surg_node *n, size_t i, int64_t want);
+/* Whether a list attribute, if it is present, has `want` entries (want < 0: any number); if not, it
+ * is reported. */
+bool surg__entries_are(surg__checker *c, const surg_node *n, const char *name, int64_t want);
+/* Reports E206: an integer attribute with a value that is not allowed. */
+void surg__check_bad_int(surg__checker *c, const surg_node *n, const char *name, int64_t value);
+
+/* forms_bodies.c */
+void surg__check_loop(surg__checker *c, const surg_node *n);
+void surg__check_scan(surg__checker *c, const surg_node *n);
+void surg__check_scan_8(surg__checker *c, const surg_node *n);
+void surg__check_sequence_map(surg__checker *c, const surg_node *n);
+void surg__check_branches(surg__checker *c, const surg_node *n);
 
 /* forms_sizes.c; `i`: the index of the shape input */
 void surg__check_pool(surg__checker *c, const surg_node *n);
@@ -54,9 +66,9 @@ void surg__check_svm(surg__checker *c, const surg_node *n);
 void surg__check_ensemble(surg__checker *c, const surg_node *n);
 void surg__check_twice_given(surg__checker *c, const surg_node *n);
 
-void surg__check_forms(surg__checker *c, const surg_node *n);    /* forms.c */
+void surg__check_forms(surg__checker *c, const surg_node *n);        /* forms.c */
 void surg__check_forms_inputs(surg__checker *c, const surg_node *n); /* forms_inputs.c */
-void surg__check_forms_ml(surg__checker *c, const surg_node *n); /* forms_ml.c */
-void surg__check_ranges(surg__checker *c, const surg_node *n);   /* ranges.c */
+void surg__check_forms_ml(surg__checker *c, const surg_node *n);     /* forms_ml.c */
+void surg__check_ranges(surg__checker *c, const surg_node *n);       /* ranges.c */
 
 #endif
