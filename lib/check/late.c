@@ -136,8 +136,8 @@ static bool has_tuples(const surg_node *n) {
   return surg__check_dim(index, index->rank - 1u) <= (int64_t)x->rank - batch;
 }
 
-/* Operators that ONNX defines by a function: engines that do not infer its nodes overlook what the
- * inference here finds. Later versions of an operator first. */
+/* Operators of which the inference of ONNX overlooks what the inference here finds: those that it
+ * defines by a function whose nodes engines do not infer, and others. Later versions first. */
 static const struct {
   int op, version;
   surg__since since;
@@ -147,6 +147,15 @@ static const struct {
     {SURG_OP_LessOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
     {SURG_OP_GreaterOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
     {SURG_OP_LayerNormalization, 1, {0, UINT8_MAX}},
+    /* Before they broadcast, only input 0 is looked at. */
+    {SURG_OP_Max, 8, {0}},
+    {SURG_OP_Max, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_Min, 8, {0}},
+    {SURG_OP_Min, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_Sum, 8, {0}},
+    {SURG_OP_Sum, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_Mean, 8, {0}},
+    {SURG_OP_Mean, 1, {UINT8_MAX, UINT8_MAX}},
 };
 
 surg__since surg__check_since(const surg_node *n) {
