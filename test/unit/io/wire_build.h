@@ -15,9 +15,16 @@ typedef struct wire {
   size_t n;
 } wire;
 
+/* The bytes that a wire of n bytes has room for. */
+static inline size_t wire_room(size_t n) {
+  size_t room = n ? 16 : 0;
+  while (room < n) room *= 2;
+  return room;
+}
+
 static inline void wire_put(wire *w, const void *p, size_t n) {
   if (n == 0) return;
-  w->p = realloc(w->p, w->n + n);
+  if (wire_room(w->n + n) != wire_room(w->n)) w->p = realloc(w->p, wire_room(w->n + n));
   memcpy(w->p + w->n, p, n);
   w->n += n;
 }
