@@ -31,10 +31,14 @@ static void follow(upstream *u, const surg_node *n) {
     u->nodes[u->n++] = n;
 }
 
-/* Follows a value to its producer, unless its shape is declared. */
+/* Follows a value to its producer, unless its shape is declared. Where the declaration contradicts
+ * what is inferred, engines know neither. */
 static void follow_value(upstream *u, const surg_value *v) {
   const surg_type *t = v ? surg_value_declared_type(v) : NULL;
-  if (!v || (t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t))) return;
+  const surg_type *is = v ? surg_value_type(v) : NULL;
+  const bool said = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t);
+  if (said && is && v->producer && surg__check_types_differ(t, is)) u->hidden = true;
+  if (!v || said) return;
   if (v->producer)
     follow(u, v->producer);
   else if (!surg_value_is_initializer(v) && !(u->inlined && surg_graph_function(v->graph)))
