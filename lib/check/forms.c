@@ -438,9 +438,9 @@ static void resize(surg__checker *c, const surg_node *n) {
   const bool sizes = n->schema->since >= 11;
   const size_t first = sizes ? 2 : 1;
   if (n->schema->since >= 13 && given(n, 2) == given(n, 3)) {
-    for (size_t i = 2; i < 4; i++) /* an empty list is seen only if it is constant */
-      if (has(n, i) && !given(n, i) && !surg_value_constant(surg_node_input(n, i)))
-        c->since = (surg__since){UINT8_MAX, UINT8_MAX};
+    /* Scales that are an empty list are seen only if they are constant. */
+    if (has(n, 2) && !given(n, 2) && !surg_value_constant(surg_node_input(n, 2)))
+      c->since = (surg__since){UINT8_MAX, UINT8_MAX};
     surg__check_wrong(
         c, n,
         given(n, 2) ? "both scales and sizes are given" : "neither scales nor sizes are given");
@@ -532,9 +532,13 @@ static void recurrent(surg__checker *c, const surg_node *n) {
 static void loss(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0), *target = surg__check_ranked(n, 1);
   if (!surg__rank_from(c, n, 0, 2) || !x || !target) return;
-  /* Of a scalar, the nodes that define SoftmaxCrossEntropyLoss cannot be inferred. */
-  const bool function = n->schema->op == SURG_OP_SoftmaxCrossEntropyLoss && target->rank;
-  const surg__since since = function ? (surg__since){22, 25} : (surg__since){0};
+  /* Releases that do not compare them infer the nodes that define SoftmaxCrossEntropyLoss, which
+   * may not be possible with a scalar or an empty input. */
+  const surg_type *weights = surg__check_ranked(n, 2);
+  bool plain = target->rank && (!has(n, 2) || (weights && weights->rank));
+  for (uint32_t i = 0; i < x->rank; i++) plain = plain && surg__check_dim(x, i) > 0;
+  surg__since since = {0};
+  if (n->schema->op == SURG_OP_SoftmaxCrossEntropyLoss) since = (surg__since){plain ? 22 : 0, 25};
   if (target->rank != x->rank - 1u) {
     c->since = since;
     (void)surg__rank_is(c, n, 1, x->rank - 1u);
