@@ -147,6 +147,7 @@ static const struct {
     {SURG_OP_LessOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
     {SURG_OP_GreaterOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
     {SURG_OP_LayerNormalization, 1, {0, UINT8_MAX}},
+    {SURG_OP_CenterCropPad, 1, {0, UINT8_MAX}},
     /* Before they broadcast, only input 0 is looked at. */
     {SURG_OP_Max, 8, {0}},
     {SURG_OP_Max, 1, {UINT8_MAX, UINT8_MAX}},
