@@ -289,6 +289,7 @@ static bool read_flag(surg__reader *r, const char *key, const json_t *j, bool *f
                {"operators_first", &t->operators_first},
                {"typed_tensors", &t->typed_tensors},
                {"lax_attributes", &t->lax_attributes},
+               {"onnx_inference", &t->onnx_inference},
                {"inlined", &t->inlined},
                {"typed_weights", &t->typed_weights},
                {"short_domain", &t->short_domain},

@@ -233,6 +233,7 @@ struct surg_target {
   bool operators_first; /* functions of the name of a listed operator, or of the default domain,
                          * are not used */
   bool typed_tensors;   /* declared tensors without an element type are rejected */
+  bool onnx_inference; /* models are inferred by the release of ONNX of the newest opset */
   bool lax_attributes; /* references outside functions and further values of a Constant are not
                         * rejected (judge_lax.c) */
   bool strict_shapes;  /* at its newest opset it rejects declared shapes that contradict

@@ -114,12 +114,14 @@ typedef struct about {
   surg__since since;       /* releases of ONNX that report it */
 } about;
 
-/* Whether the shape inference that the engine uses reports what some releases of ONNX overlook: the
- * newest opset that an engine supports is that of its release of ONNX. */
+/* Whether the engine reports what the shape inference of some releases of ONNX overlooks. Of an
+ * engine that is not known to use one, nothing follows. */
 static surg__verdict infers(const surg__target *t, surg__since since) {
   const int64_t own = newest_opset(t);
   const int64_t newer = t->between && t->newer ? newest_opset(t->newer) : own;
-  if (!since.from || own >= since.from) return SURG__ILLEGAL;
+  if (!since.from) return SURG__ILLEGAL;
+  if (!t->onnx_inference || !own || !newer) return SURG__UNKNOWN;
+  if (own >= since.from) return SURG__ILLEGAL;
   return newer <= since.until ? SURG__LEGAL : SURG__UNKNOWN;
 }
 
