@@ -143,15 +143,19 @@ static bool is_superseded(passing *p, const surg__defect *d) {
 }
 
 /* By name: a node that loading found invalid has no surg_op. */
+static bool is_named_constant(const surg_node *n) {
+  return n && !strcmp(n->op_type, "Constant");
+}
+
 bool surg__judge_is_constant(const surg_node *n) {
-  return !strcmp(n->op_type, "Constant") && !surg_node_domain(n)[0];
+  return is_named_constant(n) && !surg_node_domain(n)[0];
 }
 
 /* Whether the engine makes an initializer of the node, of which it compares the name alone: not the
  * domain, and not the inputs. */
 bool surg__judge_made_initializer(const surg__target *t, const surg_node *n) {
-  return t->lax_attributes && n && !strcmp(n->op_type, "Constant") && n->n_out == 1 &&
-         n->n_attr == 1 && n->attrs[0]->kind == SURG_ATTR_TENSOR && !surg_graph_function(n->graph);
+  return t->lax_attributes && is_named_constant(n) && n->n_out == 1 && n->n_attr == 1 &&
+         n->attrs[0]->kind == SURG_ATTR_TENSOR && !surg_graph_function(n->graph);
 }
 
 static const surg_tensor *constant_of(const surg_value *v) {
