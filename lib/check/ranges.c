@@ -43,7 +43,7 @@ static const range integers[] = {
 static const struct {
   int op;
   const char *attr;
-  bool nan; /* NaN stands for an absent one */
+  bool nan; /* NaN counts as absent */
 } factors[] = {
     {SURG_OP_GRU, "clip", false}, {SURG_OP_LSTM, "clip", false},      {SURG_OP_LRN, "alpha", false},
     {SURG_OP_LRN, "beta", false}, {SURG_OP_Attention, "scale", true},
@@ -165,7 +165,10 @@ static void check_bounds(surg__checker *c, const surg_node *n) {
   const surg_attr *low = surg_node_attr(n, "min"), *high = surg_node_attr(n, "max");
   const float a = low && !low->ref && low->kind == SURG_ATTR_FLOAT ? low->u.f : -INFINITY;
   const float b = high && !high->ref && high->kind == SURG_ATTR_FLOAT ? high->u.f : INFINITY;
-  if (!(a <= b)) surg__check_wrong(c, n, "attribute \"min\" is above \"max\"");
+  if (isnan(a) || isnan(b))
+    surg__check_wrong(c, n, "attribute \"%s\" is NaN", isnan(a) ? "min" : "max");
+  else if (a > b)
+    surg__check_wrong(c, n, "attribute \"min\" is above \"max\"");
 }
 
 /* Sizes of the parts that do not match the outputs. */
