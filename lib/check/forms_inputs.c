@@ -24,22 +24,36 @@ static void col2im(surg__checker *c, const surg_node *n) {
   if (surg__list_is(c, n, 1, -1) && surg__list_is(c, n, 2, -1)) (void)same_size(c, n, 1, 0, 2, 0);
 }
 
-/* A size for each axis that is listed; axes that exist, each once. */
-static void center_crop_pad(surg__checker *c, const surg_node *n) {
+/* Whether the axes of attribute "axes" exist in input 0, each of them once if `once`; if not,
+ * reports it. */
+static bool axes_exist(surg__checker *c, const surg_node *n, bool once) {
   const surg_type *x = surg__check_ranked(n, 0);
   const surg_attr *axes = surg__check_ints(n, "axes");
   uint64_t seen = 0;
   for (uint32_t i = 0; x && axes && i < axes->count; i++) {
-    const int64_t k = axes->u.ints[i] < 0 ? axes->u.ints[i] + x->rank : axes->u.ints[i];
-    const bool listed = k >= 0 && k < 64 && (seen >> k & 1);
-    if (k < 0 || k >= (int64_t)x->rank || listed) {
-      surg__check_wrong(c, n, "axis %" PRId64 " of input 0 of rank %" PRIu32 " %s", axes->u.ints[i],
-                        x->rank, listed ? "is listed twice" : "does not exist");
-      return;
+    const int64_t given = axes->u.ints[i], k = given < 0 ? given + x->rank : given;
+    const bool known = k >= 0 && k < (int64_t)x->rank;
+    const bool again = known && k < 64 && (seen >> k & 1);
+    if (!known || (once && again)) {
+      surg__check_wrong(c, n, "axis %" PRId64 " of input 0 of rank %" PRIu32 " %s", given, x->rank,
+                        known ? "is listed twice" : "does not exist");
+      return false;
     }
     if (k < 64) seen |= UINT64_C(1) << k;
   }
-  (void)surg__list_is(c, n, 1, axes ? (int64_t)axes->count : x ? (int64_t)x->rank : -1);
+  return true;
+}
+
+/* A size for each axis that is listed. */
+static void center_crop_pad(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg__check_ranked(n, 0);
+  const surg_attr *axes = surg__check_ints(n, "axes");
+  if (axes_exist(c, n, true))
+    (void)surg__list_is(c, n, 1, axes ? (int64_t)axes->count : x ? (int64_t)x->rank : -1);
+}
+
+static void resize(surg__checker *c, const surg_node *n) {
+  (void)axes_exist(c, n, false);
 }
 
 static void affine_grid(surg__checker *c, const surg_node *n) {
@@ -134,6 +148,7 @@ static const struct {
 } forms[] = {
     {SURG_OP_Col2Im, 18, col2im},
     {SURG_OP_CenterCropPad, 18, center_crop_pad},
+    {SURG_OP_Resize, 18, resize},
     {SURG_OP_AffineGrid, 20, affine_grid},
     {SURG_OP_GridSample, 16, grid_sample},
     {SURG_OP_TensorScatter, 24, tensor_scatter},

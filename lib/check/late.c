@@ -116,15 +116,14 @@ static bool repeats_axis(const surg_node *n) {
   return repeated;
 }
 
-/* Whether query, key and value have ranks 3 or 4, and those of rank 3 the numbers of heads. */
+/* Whether query, key and value have ranks 3 or 4, and a query of rank 3 the numbers of heads. */
 static bool has_heads(const surg_node *n) {
-  static const char *const heads[] = {"q_num_heads", "kv_num_heads", "kv_num_heads"};
-  for (size_t i = 0; i < SURG_COUNT(heads); i++) {
+  for (size_t i = 0; i < 3; i++) {
     const surg_type *x = surg__check_ranked(n, i);
     if (!x || x->rank < 3 || x->rank > 4) return false;
-    if (!i && x->rank == 3 && surg_node_int(n, heads[i], 0) <= 0) return false;
   }
-  return true;
+  return surg__check_ranked(n, 0)->rank == 4 ||
+         (surg_node_int(n, "q_num_heads", 0) > 0 && surg_node_int(n, "kv_num_heads", 0) > 0);
 }
 
 /* Whether the index tuples of GatherND are no longer than its data has axes after those of the

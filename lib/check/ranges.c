@@ -180,19 +180,6 @@ static void check_parts(surg__checker *c, const surg_node *n) {
                       a->count, (uint32_t)n->n_out);
 }
 
-/* Resize: axes that exist. */
-static void check_axes(surg__checker *c, const surg_node *n) {
-  const surg_type *x = surg__check_ranked(n, 0);
-  const surg_attr *axes = surg__check_ints(n, "axes");
-  for (uint32_t i = 0; axes && x && i < axes->count; i++) {
-    const int64_t k = axes->u.ints[i] < 0 ? axes->u.ints[i] + x->rank : axes->u.ints[i];
-    if (k >= 0 && k < (int64_t)x->rank) continue;
-    surg__check_wrong(c, n, "axis %" PRId64 " is none of input 0, which is of rank %" PRIu32,
-                      axes->u.ints[i], x->rank);
-    return;
-  }
-}
-
 void surg__check_ranges(surg__checker *c, const surg_node *n) {
   check_numbers(c, n);
   check_filled(c, n);
@@ -208,9 +195,6 @@ void surg__check_ranges(surg__checker *c, const surg_node *n) {
       break;
     case SURG_OP_TfIdfVectorizer:
       check_grams(c, n);
-      break;
-    case SURG_OP_Resize:
-      check_axes(c, n);
       break;
     case SURG_OP_DeformConv:
     case SURG_OP_MaxUnpool:
