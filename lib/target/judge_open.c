@@ -68,20 +68,30 @@ static bool lost_by_all(const surg__judge *j, const surg_node *n, size_t rank, s
   return any;
 }
 
-static bool lost_by_transpose(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
-                              trace *x) {
+/* The axis of input 0 that becomes `axis` of a Transpose, or SIZE_MAX. */
+static size_t transposed_from(const surg_node *n, size_t rank, size_t axis) {
   size_t count;
   const int64_t *perm = surg_node_ints(n, "perm", &count);
-  if (perm && (count != rank || perm[axis] < 0 || (size_t)perm[axis] >= rank)) return false;
-  return is_lost(j, surg_node_input(n, 0), perm ? (size_t)perm[axis] : rank - 1 - axis, x);
+  if (!perm) return rank - 1 - axis;
+  return count != rank || perm[axis] < 0 || (size_t)perm[axis] >= rank ? SIZE_MAX
+                                                                       : (size_t)perm[axis];
+}
+
+/* The operand of a MatMul that gives `axis`, one of the last two, and *from, its axis; or NULL. */
+static const surg_value *multiplied_from(const surg_node *n, size_t rank, size_t axis,
+                                         size_t *from) {
+  const surg_value *v = surg_node_input(n, axis + 1 == rank);
+  const surg_type *t = surg__judge_shape(v);
+  if (rank < 2 || axis + 2 < rank || !t || surg_type_rank(t) < 2) return NULL;
+  *from = surg_type_rank(t) - (rank - axis);
+  return v;
 }
 
 static bool lost_by_product(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
                             trace *x) {
-  const surg_value *v = surg_node_input(n, axis + 1 == rank);
-  const surg_type *t = surg__judge_shape(v);
-  if (rank < 2 || axis + 2 < rank || !t || surg_type_rank(t) < 2) return false;
-  return is_lost(j, v, surg_type_rank(t) - (rank - axis), x);
+  size_t from;
+  const surg_value *v = multiplied_from(n, rank, axis, &from);
+  return v && is_lost(j, v, from, x);
 }
 
 /* Flatten multiplies sizes: the product is lost with one of them. */
@@ -111,7 +121,7 @@ static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, trac
     case SURG_OP_Flatten:
       return lost_by_flatten(j, n, axis, x);
     case SURG_OP_Transpose:
-      return lost_by_transpose(j, n, rank, axis, x);
+      return is_lost(j, surg_node_input(n, 0), transposed_from(n, rank, axis), x);
     case SURG_OP_MatMul:
       return lost_by_product(j, n, rank, axis, x);
     case SURG_OP_Softmax:
@@ -164,20 +174,11 @@ static surg__tri open_by_flatten(const surg__judge *j, const surg_node *n, size_
   return axis ? any_open(j, v, (size_t)at, surg_type_rank(t), x) : any_open(j, v, 0, (size_t)at, x);
 }
 
-static surg__tri open_by_transpose(const surg__judge *j, const surg_node *n, size_t rank,
-                                   size_t axis, trace *x) {
-  size_t count;
-  const int64_t *perm = surg_node_ints(n, "perm", &count);
-  if (perm && (count != rank || perm[axis] < 0 || (size_t)perm[axis] >= rank)) return SURG__UNSAID;
-  return is_open(j, surg_node_input(n, 0), perm ? (size_t)perm[axis] : rank - 1 - axis, x);
-}
-
 static surg__tri open_by_product(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
                                  trace *x) {
-  const surg_value *v = surg_node_input(n, axis + 1 == rank);
-  const surg_type *t = surg__judge_shape(v);
-  if (rank < 2 || axis + 2 < rank || !t || surg_type_rank(t) < 2) return SURG__UNSAID;
-  return is_open(j, v, surg_type_rank(t) - (rank - axis), x);
+  size_t from;
+  const surg_value *v = multiplied_from(n, rank, axis, &from);
+  return v ? is_open(j, v, from, x) : SURG__UNSAID;
 }
 
 static surg__tri open_by_concat(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
@@ -245,7 +246,7 @@ static surg__tri is_open(const surg__judge *j, const surg_value *v, size_t axis,
     case SURG_OP_Flatten:
       return open_by_flatten(j, n, axis, x);
     case SURG_OP_Transpose:
-      return open_by_transpose(j, n, rank, axis, x);
+      return is_open(j, surg_node_input(n, 0), transposed_from(n, rank, axis), x);
     case SURG_OP_Softmax:
     case SURG_OP_LayerNormalization:
     case SURG_OP_BatchNormalization:
