@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is computed from a value, and from what it is computed: across nodes, and across the
- * interfaces of subgraphs and functions, where a slot that both sides share stands for the passage.
+ * interfaces of subgraphs and functions, where both sides share one slot.
  * Pins along these ways: numbers beyond the range, and epsilons. */
 #include <math.h>
 #include <onnxsurg/ops.h>
