@@ -46,8 +46,8 @@ static bool in_image(const surg__source *s, uint64_t off, uint64_t n) {
   return true;
 }
 
-/* The hash of a page; 0 means that there is none. The key is random, so that nobody can write another
- * page of the same hash into the file. */
+/* The hash of a page, never 0: that means that there is none. The key is random, so that nobody can
+ * write another page of the same hash into the file. */
 static uint64_t hash_page(const surg__source *s, uint64_t page, const uint8_t *p) {
   const uint64_t left = s->size - (page << SURG__PAGE_BITS);
   const uint64_t hash = surg__hash(s->ctx, p, (size_t)(left < SURG__PAGE ? left : SURG__PAGE));
