@@ -48,8 +48,10 @@ static bool axes_exist(surg__checker *c, const surg_node *n, bool once) {
 static void center_crop_pad(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const surg_attr *axes = surg__check_ints(n, "axes");
-  if (axes_exist(c, n, true))
-    (void)surg__list_is(c, n, 1, axes ? (int64_t)axes->count : x ? (int64_t)x->rank : -1);
+  if (!axes_exist(c, n, true)) return;
+  c->since = surg__check_since(n); /* one size is broadcast as the function of ONNX is inferred */
+  (void)surg__list_is(c, n, 1, axes ? (int64_t)axes->count : x ? (int64_t)x->rank : -1);
+  c->since = (surg__since){0};
 }
 
 static void resize(surg__checker *c, const surg_node *n) {
