@@ -5,17 +5,19 @@
  *
  * A pass that changes inputs or outputs ends a segment: the model is compared with the start of the
  * segment, and later passes are compared with the model after that pass. If a segment differs, the
- * pipeline runs again with a comparison after every pass, to identify the pass. */
+ * pipeline runs again with a comparison after every pass, to identify the pass, and then with
+ * limits on the number of rewrites, to identify the rewrite by bisection. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/dtype.h"
-#include "sym/expr.h"
 #include "ir/ir.h" /* for surg__interned only */
 #include "pass/internal.h"
 #include "run/verify.h"
+#include "sym/expr.h"
 
-typedef enum looks { AT_ENDS, EACH, BLAME } looks;
+typedef enum looks { AT_ENDS, EACH, BLAME, NARROW } looks;
 
 typedef struct prover {
   surg_context *ctx;
@@ -28,6 +30,8 @@ typedef struct prover {
   bool differs;
   char what[320];   /* how outputs differ */
   char blamed[300]; /* title of the pass, or empty */
+  uint64_t first;   /* rewrite after which the result differs, from 1 on; 0: not identified */
+  char rule[128];   /* of this rewrite; empty: it was none of a rule */
 } prover;
 
 /* --- tolerances --- */
@@ -35,10 +39,14 @@ typedef struct prover {
 static double epsilon(int dtype) {
   switch (dtype) {
     case SURG_DOUBLE:
-    case SURG_FLOAT: return 0x1p-23; /* our kernels compute in double, runtimes in float */
-    case SURG_FLOAT16: return 0x1p-10;
-    case SURG_BFLOAT16: return 0x1p-7;
-    default: return surg__dtype_is_float(dtype) ? 0x1p-3 : 0;
+    case SURG_FLOAT:
+      return 0x1p-23; /* our kernels compute in double, runtimes in float */
+    case SURG_FLOAT16:
+      return 0x1p-10;
+    case SURG_BFLOAT16:
+      return 0x1p-7;
+    default:
+      return surg__dtype_is_float(dtype) ? 0x1p-3 : 0;
   }
 }
 
@@ -130,9 +138,9 @@ static void list_silent(prover *p, const surg__verify_report *r) {
       snprintf(p->proof->silent_why, sizeof p->proof->silent_why,
                "rounding alone moves output %s as far as it differs", name);
     else if (!o->number)
-      snprintf(p->proof->silent_why, sizeof p->proof->silent_why, "output %s %s", name,
-               o->any ? "is NaN for all generated inputs"
-                      : "has no elements for all generated inputs");
+      snprintf(
+          p->proof->silent_why, sizeof p->proof->silent_why, "output %s %s", name,
+          o->any ? "is NaN for all generated inputs" : "has no elements for all generated inputs");
     else
       snprintf(p->proof->silent_why, sizeof p->proof->silent_why,
                "output %s is %.6g for all generated inputs", name, o->first);
@@ -200,9 +208,9 @@ static surg_status start(prover *p, surg_model *m) {
 /* Compares the current segment with its start. */
 static surg_status stretch(prover *p, const surg__trial *t) {
   verdict v;
-  if (!t->interface && p->stage == AT_ENDS) return SURG_OK;
-  /* A blamed pass gets the tolerance with which the segment failed. */
-  const surg_exactness e = p->stage == BLAME ? p->worst : t->worst;
+  if (!t->interface && p->stage != BLAME) return SURG_OK;
+  /* A blamed pass or rewrite gets the tolerance with which the segment failed. */
+  const surg_exactness e = p->stage == AT_ENDS ? t->worst : p->worst;
   const surg_status s = compare(p, p->base, t->after, e, &v);
   if (s != SURG_OK) return s;
   if (v.same) return t->interface ? start(p, t->after) : SURG_OK;
@@ -240,49 +248,97 @@ static surg_status sort(surg_model *m) {
 }
 
 static surg_status run(prover *p, surg_model **model, const surg__pipeline *pipeline,
-                       const surg__run_options *options, looks stage,
-                       surg__run_report *report) {
+                       const surg__run_options *options, looks stage, surg__run_report *report) {
   surg__run_options o = *options;
   o.trial = on_trial;
   o.trial_user = p;
-  o.trial_all = stage != AT_ENDS;
+  o.trial_all = stage == EACH || stage == BLAME;
   p->stage = stage;
   const surg_status s = start(p, *model);
   return s ? s : surg__run(model, pipeline, &o, report);
 }
 
-/* Runs the pipeline again on `original` with a comparison after every pass; sets p->blamed. */
-static surg_status blame(prover *p, surg_model **original, const surg__pipeline *pipeline,
-                         const surg__run_options *options) {
-  const surg__proof found = *p->proof;
-  surg__run_options o = *options;
-  o.print = NULL;
-  o.log_path = o.map_path = NULL;
-  surg__mute mute;
-  surg__mute_begin(p->ctx, &mute);
-  const surg_status s = run(p, original, pipeline, &o, BLAME, NULL);
-  surg__mute_end(&mute);
-  *p->proof = found;
-  if (s == SURG_ENOMEM) return surg__oom(p->ctx, surg_model_path(p->base));
-  return s == SURG_EINVALID && *p->blamed ? SURG_OK : s;
-}
-
 /* Compares the result with the start of the last segment. */
-static surg_status last_stretch(prover *p, surg_model *m, const surg__run_report *report) {
+static surg_status last_stretch(prover *p, surg_model *m, surg_exactness e) {
   verdict v;
-  const surg_status s = compare(p, p->base, m, report->worst, &v);
+  const surg_status s = compare(p, p->base, m, e, &v);
   if (s != SURG_OK || v.same) return s;
-  p->worst = report->worst;
+  p->worst = e;
   p->differs = true;
   snprintf(p->what, sizeof p->what, "%s", v.what);
   return SURG_EINVALID;
 }
 
+/* --- which pass, which rewrite --- */
+
+/* Runs the pipeline on a clone with at most `limit` rewrites; *differs: the result differs. */
+static surg_status try_limit(prover *p, const surg_model *original, const surg__pipeline *pipeline,
+                             const surg__run_options *options, uint64_t limit, bool *differs) {
+  surg__run_options o = *options;
+  o.has_rewrite_limit = true;
+  o.rewrite_limit = limit;
+  p->differs = false;
+  p->ctx->last_rule = NULL;
+  surg_model *m = surg_model_clone(original);
+  if (!m) return SURG_ENOMEM;
+  surg_status s = run(p, &m, pipeline, &o, NARROW, NULL);
+  snprintf(p->rule, sizeof p->rule, "%s", p->ctx->last_rule ? p->ctx->last_rule : "");
+  if (s == SURG_OK) s = last_stretch(p, m, p->worst);
+  surg_model_free(m);
+  *differs = p->differs;
+  return *differs ? SURG_OK : s;
+}
+
+/* Sets p->first and p->rule. Runs repeat exactly, so the result without the rewrite is equal and
+ * that with it differs. Any failure leaves the rewrite unidentified: the pass is known. */
+static void narrow(prover *p, const surg_model *original, const surg__pipeline *pipeline,
+                   const surg__run_options *options, uint64_t rewrites) {
+  uint64_t low = 0, high = rewrites;
+  bool differs = false;
+  surg_status s = try_limit(p, original, pipeline, options, 0, &differs);
+  if (s != SURG_OK || differs) return; /* it is no rewrite */
+  while (s == SURG_OK && high - low > 1) {
+    const uint64_t middle = low + (high - low) / 2;
+    s = try_limit(p, original, pipeline, options, middle, &differs);
+    if (s == SURG_OK) *(differs ? &high : &low) = middle;
+  }
+  if (s == SURG_OK) s = try_limit(p, original, pipeline, options, high, &differs);
+  if (s == SURG_OK && differs) p->first = high;
+}
+
+/* Runs the pipeline again on clones of `original`; sets p->blamed, and if possible p->first. */
+static surg_status blame(prover *p, const surg_model *original, const surg__pipeline *pipeline,
+                         const surg__run_options *options, uint64_t rewrites) {
+  const surg__proof found = *p->proof;
+  char what[sizeof p->what];
+  surg__run_options o = *options;
+  o.print = NULL;
+  o.log_path = o.map_path = NULL;
+  surg__mute mute;
+  surg__mute_begin(p->ctx, &mute);
+  surg_model *m = surg_model_clone(original);
+  surg_status s = m ? run(p, &m, pipeline, &o, BLAME, NULL) : SURG_ENOMEM;
+  memcpy(what, p->what, sizeof what);
+  if (s == SURG_EINVALID && *p->blamed) {
+    s = SURG_OK;
+    if (!o.has_rewrite_limit) narrow(p, original, pipeline, &o, rewrites);
+  }
+  surg_model_free(m);
+  surg__mute_end(&mute);
+  memcpy(p->what, what, sizeof what);
+  *p->proof = found;
+  return s == SURG_ENOMEM ? surg__oom(p->ctx, surg_model_path(p->base)) : s;
+}
+
 static surg_status refuse(const prover *p, const char *path) {
-  return surg__error(p->ctx, SURG_EINVALID, path,
-                     "%s%s%s; nothing is written (`onnxsurg bisect` finds the rewrite)",
-                     *p->blamed ? p->blamed : "", *p->blamed ? " changes what is computed: " : "",
-                     p->what);
+  char where[sizeof p->rule + 40] = "";
+  if (p->first)
+    snprintf(where, sizeof where, " (rewrite %llu%s%s)", (unsigned long long)p->first,
+             *p->rule ? ", rule " : "", p->rule);
+  return surg__error(
+      p->ctx, SURG_EINVALID, path, "%s%s%s%s%s; nothing is written (`onnxsurg bisect` %s)",
+      p->blamed, *p->blamed ? " changes what is computed" : "", where, *p->blamed ? ": " : "",
+      p->what, p->first ? "writes the models before and after it" : "finds the rewrite");
 }
 
 surg_status surg__run_proven(surg_model **model, const surg__pipeline *pipeline,
@@ -295,9 +351,9 @@ surg_status surg__run_proven(surg_model **model, const surg__pipeline *pipeline,
   surg_model *original = surg_model_clone(*model);
   surg_status s = original ? sort(original) : surg__oom(ctx, surg_model_path(*model));
   if (s == SURG_OK) s = run(&p, model, pipeline, options, how->each ? EACH : AT_ENDS, report);
-  if (s == SURG_OK) s = last_stretch(&p, *model, report);
+  if (s == SURG_OK) s = last_stretch(&p, *model, report->worst);
   if (s == SURG_EINVALID && p.differs) {
-    s = blame(&p, &original, pipeline, options);
+    s = blame(&p, original, pipeline, options, report->rewrites);
     if (s == SURG_OK) s = SURG_EINVALID;
     if (s == SURG_EINVALID) s = refuse(&p, surg_model_path(p.base));
   }

@@ -396,7 +396,8 @@ class Runner:
         got = self.run('--check', *args)
         self.expect('forward --check', got, 1,
                     r'in\.onnxtxt: error: pass "forward" of plugin "forward" changes what is '
-                    r'computed: ' + differs + r'; nothing is written \(`onnxsurg bisect` finds the rewrite\)')
+                    r'computed \(rewrite \d+\): ' + differs + r'; nothing is written \(`onnxsurg bisect` '
+                    r'writes the models before and after it\)')
         got = self.run('--check=each', *args)
         self.expect('forward --check=each', got, 0, r'in\.onnxtxt: warning: pass "forward" of plugin '
                     r'"forward" is left out: ' + differs)

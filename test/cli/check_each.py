@@ -55,8 +55,8 @@ class Check(Case):
 
     def test_blame(self):
         pipeline = 'identity,rewrite{rule=drop-abs},fold,prune'
-        self.refused(r'^chain.onnxtxt: error: pass "rewrite" changes what is computed: output "y" '
-                     r'differs from what it was \(by up to [^)]*\); nothing is written \(`onnxsurg bisect` finds the rewrite\)$',
+        self.refused(r'^chain.onnxtxt: error: pass "rewrite" changes what is computed \(rewrite 2, rule drop-abs\): output "y" '
+                     r"differs from what it was \(by up to [^)]*\); nothing is written \(`onnxsurg bisect` writes the models before and after it\)$",
                      '--check', '--rules', 'w.rules', '--pass', pipeline, 'chain.onnxtxt',
                      'out.onnxtxt')
         self.refused('pass "rewrite" changes', '--check=3', '--rules', 'w.rules', '--pass',
