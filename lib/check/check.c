@@ -18,6 +18,13 @@ bool surg__check_has_text(const surg__checker *c) {
 void surg__check_found(surg__checker *c, const char *code, const char *where, const char *fmt,
                        ...) {
   char text[TEXT_BYTES];
+  if (c->believed && surg__check_severity(code) != SURG_ERROR) {
+    c->since = (surg__since){0};
+    c->pass = c->attr = NULL;
+    return;
+  }
+  const int put = c->believed ? snprintf(text, sizeof text, "with its declared shapes, ") : 0;
+  if (c->believed) code = "W227";
   surg__finding f = {.severity = surg__check_severity(code),
                      .code = code,
                      .node = c->node,
@@ -32,7 +39,7 @@ void surg__check_found(surg__checker *c, const char *code, const char *where, co
   if (surg__check_has_text(c)) {
     va_list args;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
+    vsnprintf(text + put, sizeof text - (size_t)put, fmt, args);
     va_end(args);
     f.where = where;
     f.text = text;
@@ -79,6 +86,7 @@ surg_status surg__check_model(surg_model *m, bool whole, size_t most, surg__chec
   surg__check_types(&c);
   surg__check_custom(&c);
   surg__check_declared(&c);
+  surg__check_believed(&c);
   surg__check_usage(&c);
   surg__check_versions(&c);
   surg__check_domains(&c);

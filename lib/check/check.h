@@ -82,6 +82,7 @@ typedef struct surg__checker {
   const surg_value *value; /* whose declaration is checked, or NULL */
   const char *attr;        /* of the next finding, whose value is wrong, or NULL */
   surg__since since;       /* of the next finding */
+  bool believed;           /* declared shapes are used: findings about shapes are W227 */
 } surg__checker;
 /* Whether the next finding is reported in full; otherwise the caller need not build its location
  * and text. */
@@ -101,6 +102,7 @@ void surg__check_types(surg__checker *c); /* types.c: input types against the sc
 void surg__check_values(surg__checker *c, const surg_node *n); /* values.c: constraints of one
                                                                 * node */
 void surg__check_declared(surg__checker *c);                   /* declared.c: value_info, outputs */
+void surg__check_believed(surg__checker *c);                   /* believed.c: declared shapes */
 void surg__check_domains(surg__checker *c);                    /* domains.c: unknown domains */
 void surg__check_versions(surg__checker *c); /* versions.c: content newer than the IR version */
 void surg__check_custom(surg__checker *c);   /* custom.c: nodes against schema files */

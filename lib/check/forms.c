@@ -320,20 +320,27 @@ static void eye_like(surg__checker *c, const surg_node *n) {
   (void)surg__rank_is(c, n, 0, 2);
 }
 
+/* Whether no axis is listed twice; one that is is reported. Makes the axes positive. */
+static bool axes_differ(surg__checker *c, const surg_node *n, int64_t rank, int64_t *axes,
+                        size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (axes[i] < 0) axes[i] += rank;
+    for (size_t k = 0; k < i; k++) {
+      if (axes[i] != axes[k]) continue;
+      surg__check_wrong(c, n, "axis %" PRId64 " is listed twice", axes[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
 static void pad(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const surg_tensor *t = surg_value_constant(surg_node_input(n, 3));
   int64_t axes[AXES_MAX];
   const int64_t count = t ? surg__read_ints(t, axes, AXES_MAX) : 0;
-  for (int64_t i = 0; x && i < count && i < AXES_MAX; i++) {
-    if (axes[i] < 0) axes[i] += x->rank;
-    for (int64_t k = 0; k < i; k++)
-      if (axes[i] == axes[k]) {
-        surg__check_wrong(c, n, "axis %" PRId64 " is listed twice", axes[i]);
-        return;
-      }
-  }
-  surg__check_padded(c, n);
+  const bool listed = x && count > 0 && count <= AXES_MAX;
+  if (!listed || axes_differ(c, n, x->rank, axes, (size_t)count)) surg__check_padded(c, n);
 }
 
 /* Slice below opset 10: starts, ends and axes are attributes of one length. */
@@ -459,6 +466,11 @@ static void resize(surg__checker *c, const surg_node *n) {
     (void)surg__list_is(c, n, i, want);
     return;
   }
+  int64_t list[AXES_MAX];
+  if (!axes || axes->count > AXES_MAX) return;
+  memcpy(list, axes->u.ints, axes->count * sizeof *list);
+  if (given(n, 2)) c->since = (surg__since){18, 21};
+  if (axes_differ(c, n, x->rank, list, axes->count)) c->since = (surg__since){0};
 }
 
 /* Upper bound of sizes: 2^63, exact as a double. */
@@ -494,6 +506,12 @@ static void scaled(surg__checker *c, const surg_node *n) {
   const uint64_t count = t && surg_tensor_dtype(t) == SURG_FLOAT ? surg_tensor_count(t) : 0;
   if (count && count <= AXES_MAX && surg_tensor_read_numbers(t, 0, v, (size_t)count) == SURG_OK)
     check_scales(c, n, v, count);
+}
+
+/* Nothing else states the element type of an empty optional. */
+static void optional(surg__checker *c, const surg_node *n) {
+  if (!has(n, 0) && !surg_node_attr(n, "type"))
+    surg__check_wrong(c, n, "neither an input nor the attribute 'type' is given");
 }
 
 /* --- recurrent layers, losses --- */
@@ -658,6 +676,7 @@ static const struct form {
              {SURG_OP_GridSample, 16, grid_sample},
              {SURG_OP_Resize, 10, scaled},
              {SURG_OP_Upsample, 7, scaled},
+             {SURG_OP_Optional, 15, optional},
              {SURG_OP_RNN, 7, recurrent},
              {SURG_OP_GRU, 7, recurrent},
              {SURG_OP_LSTM, 7, recurrent},

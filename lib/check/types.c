@@ -237,7 +237,7 @@ void surg__check_types(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
       const surg_schema *s = surg_node_schema(n);
-      if (!s || (s->flags & SURG__OP_DEPRECATED)) continue;
+      if (!s || (s->flags & SURG__OP_DEPRECATED) || (c->believed && n->scratch)) continue;
       const size_t before = c->count;
       c->node = n;
       c->graph = g;

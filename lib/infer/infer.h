@@ -136,6 +136,12 @@ void surg__infer_settle_functions(surg__infer *c);
 void surg__infer_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
                             surg__symbol symbol);
 
+/* Whether the declared shape of a value that a node computes states more than inference, or
+ * something else (believe.c). */
+bool surg__infer_is_open(const surg_value *v);
+/* Gives a value the shape that engines use (surg_model.believe). */
+void surg__infer_believe(surg__infer *c, surg_value *v);
+
 /* --- reading --- */
 bool surg__infer_has(const surg__infer *c, size_t i); /* input i is present */
 /* The fact about input i; kind UNKNOWN when the input is absent or nothing is known. The dimensions

@@ -121,6 +121,8 @@ static void infer_node(surg__infer *c, const surg_node *n) {
     c->n = n;
     trust(c);
   }
+  for (uint32_t k = 0; n && c->m->believe && k < n->n_out; k++)
+    if (n->out[k]) surg__infer_believe(c, n->out[k]);
 }
 
 /* --- one node of an inferred model --- */

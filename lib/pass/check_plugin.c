@@ -11,7 +11,8 @@
 #include "pass/internal.h"
 
 #define DOUBLED_NAME "W212"
-#define NO_RUN "W206" /* no run of the node can succeed */
+#define NO_RUN "W206"     /* no run of the node can succeed */
+#define BELIEVED "W227"   /* a declared shape contradicts a node: engines reject that */
 #define ERRORS_TEXT 2000u /* errors that are compared by their text; further ones by their code */
 
 /* Collects the errors of a model. With `before`, the first one that it does not contain is kept. */
@@ -60,7 +61,8 @@ static void collect(void *user, const surg_check_finding *f) {
   if (strcmp(f->code, DOUBLED_NAME) == 0 && !c->before) c->out->doubled_names = true;
   bool error = f->severity == SURG_ERROR;
   if (c->names && strcmp(f->code, DOUBLED_NAME) == 0) error = true;
-  if ((c->runs || !c->before) && strcmp(f->code, NO_RUN) == 0) error = true;
+  if ((c->runs || !c->before) && (!strcmp(f->code, NO_RUN) || !strcmp(f->code, BELIEVED)))
+    error = true;
   if (error && !f->loaded) take(user, f->code, f->text, f->where, NULL);
 }
 

@@ -15,6 +15,7 @@
 #include "ir/ir.h"
 #include "target/judge.h"
 
+#define BELIEVED "W227"
 #define FINDINGS 1000u /* most findings of a model that become objections */
 
 surg__verdict surg__verdict_of(size_t unsupported, size_t unknown) {
@@ -123,6 +124,12 @@ static surg__verdict infers(const surg__target *t, surg__since since) {
   if (!t->onnx_inference || !own || !newer) return SURG__UNKNOWN;
   if (own >= since.from) return SURG__ILLEGAL;
   return newer <= since.until ? SURG__LEGAL : SURG__UNKNOWN;
+}
+
+/* Whether the engine rejects a node that contradicts declared shapes of values of which less is
+ * inferred: ONNX's inference uses these shapes. */
+static surg__verdict believes(const surg__target *t) {
+  return t->unchecked ? SURG__LEGAL : t->onnx_inference ? SURG__ILLEGAL : SURG__UNKNOWN;
 }
 
 static bool is_dropped(const surg__target *t, about of) {
@@ -330,6 +337,7 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
   if (v == SURG__LEGAL && (of.doubtful || is_open(p, code))) v = SURG__UNKNOWN;
   if (v == SURG__LEGAL && surg__judge_rejects_inside(p->t, code, of.graph)) v = SURG__ILLEGAL;
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
+  if (v == SURG__LEGAL && strcmp(code, BELIEVED) == 0) v = believes(p->t);
   if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
   if (v == SURG__ILLEGAL) v = infers(p->t, of.since);
   if (is_ignored(p->t, code, of)) v = SURG__LEGAL;

@@ -104,25 +104,26 @@ static bool value(mending *k, surg_value *v, bool doubted) {
   return claim(k, v, "value", surg_value_declared_type(v), doubted);
 }
 
+typedef struct heard {
+  bool twice, believed; /* value_info contradicts itself; a node contradicts a declared shape */
+} heard;
+
 static void hear(void *user, const surg_check_finding *f) {
-  bool *found = user;
-  *found = *found || strcmp(f->code, "E208") == 0 || strcmp(f->code, "E209") == 0;
+  heard *h = user;
+  h->twice |= strcmp(f->code, "E208") == 0 || strcmp(f->code, "E209") == 0;
+  h->believed |= strcmp(f->code, "W227") == 0;
 }
 
 /* Drops the descriptions in value_info that follow another one of the same value if one of them
  * contradicts the known type: the first one is correct by now. */
 static bool repeated(mending *k) {
-  bool found = false;
-  surg_check_counts counts = {.size = sizeof counts};
-  if (k->changed) return true; /* a check is a walk of the model: only after other repairs */
-  if (surg_check(k->m, 1, hear, &found, &counts) != SURG_OK) return false;
   /* A second description of a value that became an input of the first one's type is as good. */
   const surg_exactness class = k->declared_inputs ? SURG_APPROX : SURG_EXACT;
-  if (found && !mend_allows(k, class))
+  if (!mend_allows(k, class))
     mend_leaves(k, NULL,
                 "value_info has two types for a value, and a value became an input of the type "
                 "there; with --allow approx the first one counts");
-  if (!found || !mend_may(k, class)) return true;
+  if (!mend_may(k, class)) return true;
   size_t n = 0;
   for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
     n += surg_graph_drop_strays(g);
@@ -133,11 +134,45 @@ static bool repeated(mending *k) {
   return true;
 }
 
+/* Whether value_info states more of the shape than is inferred. */
+static bool says_more(mending *k, const surg_value *v) {
+  bool contradicts = false;
+  const surg_type *said = surg_value_declared_type(v), *is = surg_value_type(v);
+  if (surg_value_is_input(v) || !surg_value_has_info(v) || !surg_type_has_rank(said)) return false;
+  if (!is || !surg_type_has_rank(is)) return true;
+  const surg_type *refined = surg_type_refine(k->m, is, said, &contradicts);
+  return contradicts || (refined && refined != is);
+}
+
+/* Drops descriptions that state more than is inferred: one of them contradicts a node. */
+static bool believed(mending *k) {
+  if (!mend_may(k, SURG_EXACT)) return true;
+  size_t n = 0;
+  for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
+    for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
+      n += !surg_value_erased(v) && says_more(k, v) && surg_value_drop_info(v) == SURG_OK;
+  if (n)
+    mend_did(k, NULL, SURG_EXACT,
+             "%zu description%s in value_info of shapes that cannot be inferred, of which one "
+             "contradicts a node: removed",
+             n, n == 1 ? "" : "s");
+  return surg_model_status(k->m) == SURG_OK;
+}
+
+/* What only a check finds. It is a walk of the model: only after other repairs. */
+static bool checked(mending *k) {
+  heard h = {0};
+  surg_check_counts counts = {.size = sizeof counts};
+  if (k->changed) return true;
+  if (surg_check(k->m, 1, hear, &h, &counts) != SURG_OK) return false;
+  return (!h.twice || repeated(k)) && (!h.believed || believed(k));
+}
+
 bool mend_declared(mending *k) {
   if (surg_model_infer(k->m) != SURG_OK) return false;
   const bool doubted = mend_doubts(k->m);
   for (surg_graph *g = surg_model_next_graph(k->m, NULL); g; g = surg_model_next_graph(k->m, g))
     for (surg_value *v = surg_graph_next_value(g, NULL); v; v = surg_graph_next_value(g, v))
       if (!value(k, v, doubted)) return false;
-  return doubted || repeated(k);
+  return doubted || checked(k);
 }
