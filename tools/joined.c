@@ -2,36 +2,32 @@
 #include "joined.h"
 
 #include <onnxsurg/check.h>
-#include <string.h>
 
-#define NO_RUN "W206" /* a warning: no run of the node can succeed */
-
-typedef struct first_error {
-  size_t n;
-  cli_text line;
-} first_error;
-
-static void take(void *user, const surg_check_finding *f) {
-  first_error *e = user;
-  if (f->severity != SURG_ERROR && strcmp(f->code, NO_RUN) != 0) return;
-  if (!e->n++ && f->where && f->text)
-    cli_text_printf(&e->line, "%s: %s [%s]", f->where, f->text, f->code);
-}
-
-surg_status joined_count(surg_model *m, size_t *errors) {
-  first_error e = {0};
-  const surg_status s = surg_check(m, 0, take, &e, NULL);
-  *errors += e.n;
-  cli_text_free(&e.line);
+/* The first error of the model, in *line if it has one. */
+static surg_status first_error(surg_model *m, cli_text *line) {
+  surg_check_base *none = NULL;
+  const char *found = NULL;
+  surg_status s = surg_check_base_new(surg_model_context(m), NULL, &none);
+  if (s == SURG_OK) s = surg_check_base_compare(none, m, &found);
+  if (s == SURG_OK && found) cli_text_puts(line, found);
+  surg_check_base_free(none);
   return s;
 }
 
-int joined_check(surg_model *m, const char *path, size_t before) {
-  first_error e = {0};
-  const surg_status s = before ? SURG_OK : surg_check(m, 0, take, &e, NULL);
-  const int code = s != SURG_OK ? cli_exit_code(s) : e.n ? EXIT_MODEL : EXIT_DONE;
+surg_status joined_look(surg_model *m, bool *valid) {
+  cli_text line = {0};
+  const surg_status s = first_error(m, &line);
+  *valid &= !line.n;
+  cli_text_free(&line);
+  return s;
+}
+
+int joined_check(surg_model *m, const char *path, bool valid) {
+  cli_text line = {0};
+  const surg_status s = valid ? first_error(m, &line) : SURG_OK;
+  const int code = s != SURG_OK ? cli_exit_code(s) : line.n ? EXIT_MODEL : EXIT_DONE;
   if (code == EXIT_MODEL)
-    cli_error(path, "the joined model would be invalid: %s", cli_text_of(&e.line));
-  cli_text_free(&e.line);
+    cli_error(path, "the joined model would be invalid: %s", cli_text_of(&line));
+  cli_text_free(&line);
   return code;
 }

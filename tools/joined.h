@@ -5,11 +5,10 @@
 
 #include "cli.h"
 
-/* Adds what makes a model invalid to *errors: errors of `check`, and nodes of which no run can
- * succeed (W206). O(model). */
-surg_status joined_count(surg_model *m, size_t *errors);
-/* Checks a joined model; `before` counts the errors of its parts. Returns EXIT_DONE, or an exit
- * code after printing the first error that a model of valid parts has. */
-int joined_check(surg_model *m, const char *path, size_t before);
+/* Clears *valid if the model has an error, as surg_check_base_compare finds it. O(model). */
+surg_status joined_look(surg_model *m, bool *valid);
+/* Checks a joined model if its parts were `valid`. Returns EXIT_DONE, or an exit code after
+ * printing the first error. */
+int joined_check(surg_model *m, const char *path, bool valid);
 
 #endif

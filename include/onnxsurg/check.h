@@ -38,6 +38,25 @@ typedef struct surg_check_counts {
 SURG_EXPORT surg_status surg_check(surg_model *model, size_t most, surg_check_fn fn, void *user,
                                    surg_check_counts *counts);
 
+/* ---- before and after edits ------------------------------------------------------------------ */
+
+/* The errors of a model at one moment, to find those that edits make. It belongs to a context and
+ * is freed before it. Since 0.3. */
+typedef struct surg_check_base surg_check_base;
+/* Notes the errors of a model; NULL: none, so that a comparison finds any. SURG_EUSAGE,
+ * SURG_ENOMEM, SURG_ELIMIT. Free *out with surg_check_base_free. O(model) */
+SURG_EXPORT surg_status surg_check_base_new(surg_context *ctx, surg_model *model,
+                                            surg_check_base **out);
+/* *line is the first error that the model did not have then, with its place and code, and lasts
+ * until the next call; NULL: it has none. As after an edit by a pass, nodes that cannot run (W206),
+ * that contradict a declared shape (W227) or, unless `model` was NULL, that got a name which
+ * another node has (W212) are errors, too. SURG_OK whatever was found; SURG_EUSAGE, SURG_ENOMEM,
+ * SURG_ELIMIT. O(model) */
+SURG_EXPORT surg_status surg_check_base_compare(surg_check_base *base, surg_model *model,
+                                                const char **line);
+/* Frees it; NULL is allowed. */
+SURG_EXPORT void surg_check_base_free(surg_check_base *base);
+
 /* ---- files, valid or not --------------------------------------------------------------------- */
 
 /* A file that was checked. It belongs to a context and is freed before it. */

@@ -76,6 +76,9 @@ typedef struct surg_run_options {
   /* JSON lines that prove the run, for tools/certify; NULL: none. The model must come from a file,
    * and passes must not run apart. Call surg_certificate_seal after saving. Since 0.2. */
   const char *certificate_path;
+  /* Edits may leave an invalid model, for callers that make several and compare what they made with
+   * a surg_check_base. Since 0.3. */
+  bool unchecked_edits;
 } surg_run_options;
 
 /* What a run did. Belongs to the context of the model, and is freed before it. */

@@ -105,6 +105,7 @@ typedef struct surg__run_options {
   const char *const *keep; /* NAME, /regex/ (POSIX extended) or op=TYPE: protected from passes */
   size_t n_keep;
   bool keep_weights; /* weights keep their names, and are not folded */
+  bool unchecked_edits; /* as in surg_run_options */
   bool isolate_plugins; /* passes of plugins run in child processes */
   const char *const *print_after; /* pass names, or "changed": every pass that changed the model */
   size_t n_print_after;

@@ -33,6 +33,7 @@ surg__run_options surg__run_options_of(const surg_run_options *o) {
                              .keep = o->keep,
                              .n_keep = o->n_keep,
                              .keep_weights = o->keep_weights,
+                             .unchecked_edits = o->unchecked_edits,
                              .isolate_plugins = o->isolate_plugins,
                              .progress = o->progress,
                              .progress_user = o->user,

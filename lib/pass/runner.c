@@ -241,7 +241,8 @@ surg_status surg__run_pass(surg__runner *r, const surg__pipeline_step *step, boo
   surg__pass_report *report = &r->report->passes.items[p.report];
   surg__errors errors = {0};
   const bool plugin = surg__pass_origin(r->registry, step->pass) != NULL;
-  if (plugin || step->pass->edits) { /* neither may make the model invalid */
+  const bool edits = step->pass->edits && !r->options->unchecked_edits;
+  if (plugin || edits) { /* neither may make the model invalid */
     s = surg__errors_collect(r->model, &errors);
     if (s) return s;
     p.errors = &errors;

@@ -422,10 +422,10 @@ static int run(attaching *a, surg_context *ctx, char **args) {
   if (code == EXIT_DONE) code = cli_exit_code(cli_load(ctx, &a->common, args[1], &a->m));
   if (code == EXIT_DONE) code = check_place(a);
   if (code == EXIT_DONE) code = prepare(a, ctx);
-  size_t errors = 0;
-  if (code == EXIT_DONE) code = cli_exit_code(joined_count(a->m, &errors));
+  bool valid = true;
+  if (code == EXIT_DONE) code = cli_exit_code(joined_look(a->m, &valid));
   if (code == EXIT_DONE) code = join(a);
-  if (code == EXIT_DONE) code = joined_check(a->m, args[1], errors);
+  if (code == EXIT_DONE) code = joined_check(a->m, args[1], valid);
   if (code == EXIT_DONE) {
     s = surg_model_verify(a->m);
     if (s == SURG_OK) s = surg_model_save(a->m, args[2], &a->save);

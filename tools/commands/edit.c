@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `onnxsurg edit SCRIPT IN OUT`: runs the steps of a text file, all or none. */
+#include <onnxsurg/check.h>
 #include <onnxsurg/edit.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,8 @@ static const char help[] =
     "succeed. A step is a line: a pass with its options as on the command line\n"
     "(`insert --after x --text 'y = Div (x, 255.0)'`), or a pipeline (`simplify`,\n"
     "`fold,prune`). # starts a comment, a \\ at the end continues the line. Each step\n"
-    "sees the result of those before it and must leave a valid model.\n"
+    "sees the result of those before it. Steps that edit one after the other must leave\n"
+    "a valid model together.\n"
     "\n"
     "  --dry-run      write nothing; print what would change, without weights\n"
     "  --allow CLASS  permit rewrites up to this class in all steps (doc/rules.md)\n"
@@ -46,6 +48,9 @@ typedef struct editing {
   step *steps;
   size_t n;
   surg_exactness worst;
+  surg_check_base *base; /* the errors of the model before the steps that edit */
+  const step *first;     /* after which the model is invalid; NULL: it is valid */
+  cli_text invalid;      /* its first error then */
 } editing;
 
 static int take(void *user, int o, char *arg) {
@@ -216,20 +221,61 @@ static bool undone(const editing *e, const surg_run_report *report, const char *
   return true;
 }
 
+/* Whether the step is an edit that may leave the model invalid for a moment. */
+static bool is_edit(const step *s) {
+  return s->pass && s->pass->edits;
+}
+
+/* Compares the model after an edit with what it was before the first one of several. */
+static int look(editing *e, const step *s, surg_model *m) {
+  const char *line = NULL;
+  const surg_status status = surg_check_base_compare(e->base, m, &line);
+  if (status != SURG_OK) return cli_exit_code(status);
+  if (line && !e->first) {
+    cli_text_free(&e->invalid);
+    cli_text_puts(&e->invalid, line);
+  }
+  e->first = line ? e->first ? e->first : s : NULL;
+  return EXIT_DONE;
+}
+
+/* The last of several edits was made: reports the step that left the model invalid. */
+static int finish_edits(editing *e, const char *in) {
+  surg_check_base_free(e->base);
+  e->base = NULL;
+  if (!e->first) return EXIT_DONE;
+  cli_error(in, "the model would be invalid: %s", cli_text_of(&e->invalid));
+  return failed(e, e->first, EXIT_MODEL);
+}
+
+static int run_step(editing *e, const step *s, surg_model **m, const char *in) {
+  surg_run_report *report = NULL;
+  surg_run_summary sum = {.size = sizeof sum};
+  surg_context_clear_error(e->ctx);
+  e->common.pass = s->pass;
+  e->run.unchecked_edits = is_edit(s);
+  const surg_status status = surg_pipeline_run(s->pipeline, m, &e->run, &report);
+  int code = cli_exit_code(status);
+  if (status == SURG_OK && undone(e, report, in)) code = EXIT_MODEL;
+  if (status == SURG_OK && surg_run_get(report, &sum) == SURG_OK &&
+      (surg_exactness)sum.used > e->worst)
+    e->worst = (surg_exactness)sum.used;
+  surg_run_report_free(report);
+  return code;
+}
+
 static int run_steps(editing *e, surg_model **m, const char *in) {
   for (size_t i = 0; i < e->n; i++) {
-    surg_run_report *report = NULL;
-    surg_run_summary sum = {.size = sizeof sum};
-    surg_context_clear_error(e->ctx);
-    e->common.pass = e->steps[i].pass;
-    const surg_status s = surg_pipeline_run(e->steps[i].pipeline, m, &e->run, &report);
-    int code = cli_exit_code(s);
-    if (s == SURG_OK && undone(e, report, in)) code = EXIT_MODEL;
-    if (s == SURG_OK && surg_run_get(report, &sum) == SURG_OK &&
-        (surg_exactness)sum.used > e->worst)
-      e->worst = (surg_exactness)sum.used;
-    surg_run_report_free(report);
-    if (code != EXIT_DONE) return failed(e, &e->steps[i], code);
+    const step *s = &e->steps[i];
+    int code = is_edit(s) && !e->base ? cli_exit_code(surg_check_base_new(e->ctx, *m, &e->base))
+                                      : EXIT_DONE;
+    if (code != EXIT_DONE) return code;
+    code = run_step(e, s, m, in);
+    if (code != EXIT_DONE) return failed(e, s, code);
+    if (!is_edit(s)) continue;
+    code = look(e, s, *m);
+    if (code == EXIT_DONE && (i + 1 == e->n || !is_edit(s + 1))) code = finish_edits(e, in);
+    if (code != EXIT_DONE) return code;
   }
   return EXIT_DONE;
 }
@@ -300,6 +346,8 @@ int cmd_edit(int argc, char **argv) {
   }
   if (code == EXIT_DONE) code = edit(&e, in, out);
   for (size_t i = 0; e.steps && i < e.n; i++) surg_pipeline_free(e.steps[i].pipeline);
+  surg_check_base_free(e.base);
+  cli_text_free(&e.invalid);
   free(e.steps);
   free(text);
   surg_context_free(e.ctx);

@@ -60,7 +60,7 @@ typedef struct merging {
   const char *out;
   bool side, several; /* several: more than two models */
   bool *seen;         /* for each of `given`: it is of a pair of models */
-  size_t errors;      /* of the models before they are joined */
+  bool valid;         /* the models, before they are joined */
   cli_fixed fixed;
   cli_words given;         /* arguments of --connect */
   const char **from, **to; /* output of A, input of B; heap copies */
@@ -252,7 +252,7 @@ static int merge_next(merging *j, surg_context *ctx, surg_model *a, const char *
   surg_model *b = NULL;
   surg_status s = cli_load(ctx, &j->common, path, &b);
   if (s == SURG_OK) s = surg_model_require_weights(b, "merge"); /* merge rewrites B */
-  if (s == SURG_OK) s = joined_count(b, &j->errors);
+  if (s == SURG_OK) s = joined_look(b, &j->valid);
   if (s == SURG_OK) s = surg_model_infer(a);
   int code = s == SURG_OK ? connections(j, a, b) : cli_exit_code(s);
   if (code == EXIT_DONE && j->side) {
@@ -277,7 +277,7 @@ static int run(merging *j, surg_context *ctx, char **args, size_t n) {
     if (s == SURG_OK) s = surg_manifest_merge(parts, &a);
   } else {
     s = cli_load(ctx, &j->common, args[0], &a);
-    if (s == SURG_OK) s = joined_count(a, &j->errors);
+    if (s == SURG_OK) s = joined_look(a, &j->valid);
   }
   int code = cli_exit_code(s);
   j->several = n > 2;
@@ -288,7 +288,7 @@ static int run(merging *j, surg_context *ctx, char **args, size_t n) {
     if (!j->seen[i])
       code = cli_usage("--connect %s: no two of the models have these", j->given.items[i]);
   if (code == EXIT_DONE) code = cli_fixed_apply(ctx, &a, &j->fixed);
-  if (code == EXIT_DONE && n > 1) code = joined_check(a, args[1], j->errors);
+  if (code == EXIT_DONE && n > 1) code = joined_check(a, args[1], j->valid);
   if (code == EXIT_DONE) {
     s = surg_model_verify(a);
     if (s == SURG_OK) s = surg_model_save(a, j->out, &j->save);
@@ -302,7 +302,7 @@ static int run(merging *j, surg_context *ctx, char **args, size_t n) {
 }
 
 int cmd_merge(int argc, char **argv) {
-  merging j = {.save = {.size = sizeof j.save}, .how = {.size = sizeof j.how}};
+  merging j = {.valid = true, .save = {.size = sizeof j.save}, .how = {.size = sizeof j.how}};
   int code;
   const cli_command command = {options, "o:", help, take, &j, &j.common};
   if (cli_options(argc, argv, &command, &code)) {

@@ -99,6 +99,37 @@ START_TEST(defects_of_the_load_are_among_them) {
 }
 END_TEST
 
+/* A base finds what an edit made, and nothing after the edit that makes up for it. */
+START_TEST(a_base_finds_new_errors) {
+  surg_model *m = model_of(
+      "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+      "g (float[2, 3] x) => (float[2, 3] y) <float[3] b = {1, 2, 3}>"
+      "{ h = Transpose <perm = [0, 1]> (x) e = Transpose <perm = [7]> (x) y = Add (h, b) }\n");
+  surg_check_base *base = NULL, *none = NULL, *not = NULL;
+  const char *line = "";
+  ck_assert_int_eq(surg_check_base_new(ctx, m, &base), SURG_OK);
+  ck_assert_int_eq(surg_check_base_new(ctx, NULL, &none), SURG_OK);
+  ck_assert_int_eq(surg_check_base_compare(base, m, &line), SURG_OK);
+  ck_assert_ptr_null(line); /* the error of `e` is an old one */
+  ck_assert_int_eq(surg_check_base_compare(none, m, &line), SURG_OK);
+  ck_assert_ptr_nonnull(strstr(line, "node[1]"));
+  surg_node *h = surg_graph_first_node(surg_model_graph(m));
+  ck_assert_int_eq(surg_node_set_ints(h, "perm", (const int64_t[]){1, 0}, 2), SURG_OK);
+  ck_assert_int_eq(surg_check_base_compare(base, m, &line), SURG_OK);
+  ck_assert_ptr_nonnull(line);
+  ck_assert_ptr_nonnull(strstr(line, "(Add)"));
+  ck_assert_int_eq(surg_node_set_ints(h, "perm", (const int64_t[]){0, 1}, 2), SURG_OK);
+  ck_assert_int_eq(surg_check_base_compare(base, m, &line), SURG_OK);
+  ck_assert_ptr_null(line);
+  ck_assert_int_eq(surg_check_base_new(NULL, m, &not ), SURG_EUSAGE);
+  ck_assert_int_eq(surg_check_base_compare(NULL, m, &line), SURG_EUSAGE);
+  surg_check_base_free(base);
+  surg_check_base_free(none);
+  surg_check_base_free(not );
+  surg_model_free(m);
+}
+END_TEST
+
 static Suite *findings_suite(void) {
   Suite *s = suite_create("findings");
   TCase *c = tcase_create("all");
@@ -106,6 +137,7 @@ static Suite *findings_suite(void) {
   tcase_add_test(c, a_clean_model_has_no_findings);
   tcase_add_test(c, types_that_contradict_are_found);
   tcase_add_test(c, defects_of_the_load_are_among_them);
+  tcase_add_test(c, a_base_finds_new_errors);
   suite_add_tcase(s, c);
   return s;
 }
