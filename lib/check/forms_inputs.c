@@ -97,6 +97,42 @@ static void rotary_embedding(surg__checker *c, const surg_node *n) {
     surg__check_wrong(c, n, "an input of rank 3 needs attribute \"num_heads\"");
 }
 
+/* The number of keys with those of the past; -1: unknown. */
+static int64_t key_count(const surg_node *n, const surg_type *k) {
+  int64_t own = surg__check_dim(k, k->rank - 2u), sum;
+  if (!surg_node_input(n, 4)) return own;
+  const int64_t past = surg__check_dim(surg__check_ranked(n, 4), 2);
+  return own < 0 || past < 0 || !surg__add_i64(own, past, &sum) ? -1 : sum;
+}
+
+/* The mask must broadcast to the scores: batch, heads, queries, keys; from version 24 on it may
+ * have fewer keys. Kernels compare that when they run. */
+static void attention_mask(surg__checker *c, const surg_node *n) {
+  const surg_type *q = surg__check_ranked(n, 0), *k = surg__check_ranked(n, 1);
+  const surg_type *mask = surg__check_ranked(n, 3);
+  if (!mask || !q || !k || q->rank != k->rank || q->rank < 3 || q->rank > 4) return;
+  const int64_t heads = q->rank == 4 ? surg__check_dim(q, 1) : surg_node_int(n, "q_num_heads", -1);
+  const int64_t scores[] = {surg__check_dim(q, 0), heads, surg__check_dim(q, q->rank - 2u),
+                            key_count(n, k)};
+  /* Integers have no kernel: engines compute the function of the operator, and infer it. */
+  const bool kernel = surg__dtype_is_float(mask->dtype) || mask->dtype == SURG_BOOL;
+  c->since = (surg__since){kernel ? UINT8_MAX : 0, UINT8_MAX};
+  if (mask->rank > 4) {
+    surg__check_wrong(c, n, "the mask has rank %" PRIu32 ", expected at most 4", mask->rank);
+    return;
+  }
+  for (uint32_t i = 0; i < mask->rank; i++) {
+    const size_t at = 4 - mask->rank + i;
+    const int64_t size = surg__check_dim(mask, i), want = scores[at];
+    const bool fewer = at == 3 && n->schema->since >= 24 && size < want;
+    if (size < 0 || want < 0 || size == 1 || size == want || fewer) continue;
+    surg__check_wrong(c, n, "axis %" PRIu32 " of the mask has size %" PRId64 ", expected %" PRId64,
+                      i, size, want);
+    return;
+  }
+  c->since = (surg__since){0};
+}
+
 /* A query of rank 3 needs the numbers of heads. */
 static void attention(surg__checker *c, const surg_node *n) {
   static const char *const names[] = {"q_num_heads", "kv_num_heads"};
@@ -107,6 +143,7 @@ static void attention(surg__checker *c, const surg_node *n) {
     surg__check_wrong(c, n, "input 0 has rank 3, which needs attribute \"%s\"", names[i]);
     return;
   }
+  attention_mask(c, n);
 }
 
 static void rms_normalization(surg__checker *c, const surg_node *n) {

@@ -179,12 +179,13 @@ static void put_input(surg__buf *b, const surg_value *v) {
   if (count > 0) surg__buf_putc(b, '}');
 }
 
-/* Whether input i is of the type of input 0: both are operands (Concat, Add), and the shapes
- * decide, not the elements. */
+/* Whether input i is an operand, of which the shape decides, not the elements: it is of the type of
+ * input 0 (Concat, Add), or may be of floats, too (a mask). */
 static bool is_operand(const surg_node *n, size_t i) {
   const surg__param *first = surg__schema_formal(n->schema, false, 0);
   const surg__param *p = surg__schema_formal(n->schema, false, i);
-  return first && p && strcmp(first->type, p->type) == 0;
+  return first && p &&
+         (strcmp(first->type, p->type) == 0 || surg__check_allowed(n->schema, p, SURG_FLOAT));
 }
 
 bool surg__check_computed(const surg_node *n) {

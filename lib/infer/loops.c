@@ -224,16 +224,13 @@ static void seed_counter(surg__infer *c, surg_value *v) {
     surg__infer_set_unranked(c, v, SURG_INT64);
 }
 
-/* The condition has the rank that the body declares, 0 or 1, or else that of the node's condition.
- * Where the two differ, runtimes do not agree. */
+/* The condition has the shape of the node's condition in every iteration, whatever shape the body
+ * returns, unless the body declares another rank, on which runtimes do not agree. */
 static void seed_condition(surg__infer *c, surg_value *v) {
   const surg__fact x = surg__infer_has(c, 1) ? input_fact(c, 1, 0) : (surg__fact){0};
   const surg_type *t = surg_value_declared_type(v);
   const bool ranked = surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t);
-  const surg__istate *s = v->scratch;
-  if (s->seed)
-    v->inferred = s->seed;
-  else if (x.kind == SURG_TYPE_TENSOR && x.ranked && (!ranked || surg_type_rank(t) == x.rank))
+  if (x.kind == SURG_TYPE_TENSOR && x.ranked && (!ranked || surg_type_rank(t) == x.rank))
     surg__infer_set(c, v, SURG_BOOL, x.dims, x.rank);
   else
     surg__infer_set_unranked(c, v, SURG_BOOL);
@@ -288,7 +285,6 @@ void surg__infer_seed_bodies(surg__infer *c) {
   if (!is_loop(c) || !plan_of(c, &p)) return;
   surg_value *on = c->op == SURG_OP_Loop ? surg_graph_input(body, 1) : NULL;
   if (on) ((surg__istate *)on->scratch)->refuted = false;
-  if (on) ((surg__istate *)on->scratch)->seed = NULL;
   seed_others(c, &p);
   seed_states(c, &p, !c->work_left);
 }
@@ -325,19 +321,6 @@ static bool condition_holds(surg__infer *c, const plan *p) {
   return false;
 }
 
-/* Whether the condition has the same rank in every iteration; if not, its rank is unknown in the
- * next round. */
-static bool condition_keeps(surg__infer *c, const plan *p) {
-  surg_value *on = c->op == SURG_OP_Loop ? surg_graph_input(p->body, 1) : NULL;
-  surg__istate *s = on ? on->scratch : NULL;
-  if (!s || s->seed) return true;
-  const surg__fact was = surg__infer_value(c, on, 0);
-  const surg__fact now = surg__infer_value(c, surg_graph_output(p->body, 0), 1);
-  if (!was.ranked || (now.ranked && now.rank == was.rank)) return true;
-  s->seed = surg_type_tensor_unranked(c->m, SURG_BOOL);
-  return false;
-}
-
 /* Stores the possible types of the states after this walk in their seeds; true: the assumption was
  * correct. */
 static bool widen_all(surg__infer *c, const plan *p, bool open) {
@@ -359,8 +342,8 @@ bool surg__infer_settled(surg__infer *c, unsigned round) {
   plan p;
   if (!is_loop(c) || !plan_of(c, &p) || round >= SURG__ROUNDS || c->m->trust_bodies) return true;
   const size_t n = surg_graph_input_count(p.body);
-  const bool holds = condition_holds(c, &p), keeps = condition_keeps(c, &p);
-  if (widen_all(c, &p, false) && holds && keeps) return true;
+  const bool holds = condition_holds(c, &p);
+  if (widen_all(c, &p, false) && holds) return true;
   if (round + 1 == SURG__ROUNDS) (void)widen_all(c, &p, true);
   surg__infer_forget(c, p.body);
   if (!c->work_left) return true; /* the budget is spent: nothing is known of the body */
