@@ -309,6 +309,31 @@ static void check_updates(surg__checker *c, const surg_node *n) {
   }
 }
 
+#define INDICES 64 /* most indices that are compared */
+
+/* Checks the known indices into an axis of input 0. */
+static void check_indices(surg__checker *c, const surg_node *n, int64_t axis) {
+  const surg_type *x = ranked(n, 0);
+  surg_elem list[INDICES];
+  if (!x || axis < -(int64_t)x->rank || axis >= (int64_t)x->rank) return;
+  const int64_t size = dim(x, (size_t)(axis < 0 ? axis + x->rank : axis));
+  size_t count = 0;
+  if (size < 0 || surg_value_elements(surg_node_input(n, 1), list, INDICES, &count) != SURG_OK)
+    return;
+  for (size_t i = 0; i < count; i++) {
+    const int64_t index = list[i].value;
+    if (!list[i].known || (index >= -size && index < size)) continue;
+    /* Engines notice it when the node runs, or where they follow the elements of both inputs. */
+    const bool computed =
+        !surg_value_constant(surg_node_input(n, 1)) &&
+        surg_value_elements(surg_node_input(n, 0), list, INDICES, NULL) == SURG_OK;
+    c->since = (surg__since){computed ? 0 : UINT8_MAX, UINT8_MAX};
+    contradicts(c, n, "index %lld is out of range of axis %lld, of size %lld", (long long)index,
+                (long long)axis, (long long)size);
+    return;
+  }
+}
+
 static void check_resize(surg__checker *c, const surg_node *n) {
   const surg_type *x = ranked(n, 0);
   if (!surg_node_input(n, 2) && !surg_node_input(n, 3))
@@ -467,10 +492,14 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
     case SURG_OP_CumSum:
       check_axis_input(c, n);
       break;
+    case SURG_OP_Gather:
+      check_indices(c, n, surg_node_int(n, "axis", 0));
+      break;
     case SURG_OP_GatherElements:
     case SURG_OP_ScatterElements:
       check_axis_attr(c, n);
       same_rank(c, n, 0, 1);
+      check_indices(c, n, surg_node_int(n, "axis", 0));
       break;
     case SURG_OP_GroupNormalization:
       check_groups_norm(c, n);
