@@ -15,16 +15,43 @@ static const surg_graph *body_of(const surg_node *n) {
   return a && a->kind == SURG_ATTR_GRAPH && !a->ref && a->count == 1 ? a->u.graphs[0] : NULL;
 }
 
+/* Whether no value has both types: one is a tensor and the other a sequence, or the element types
+ * differ. A value and an optional of it are compatible. Types nest a few levels at most. */
+static bool differ(const surg_type *x, const surg_type *y) {
+  for (; x && y; x = x->elem, y = y->elem) {
+    const bool open =
+        !x->kind || !y->kind || x->kind == SURG_TYPE_OPTIONAL || y->kind == SURG_TYPE_OPTIONAL;
+    if (open || x->kind != y->kind) return !open;
+    if (x->kind == SURG_TYPE_TENSOR) return x->dtype && y->dtype && x->dtype != y->dtype;
+  }
+  return false;
+}
+
+/* Reports "WHAT i is X BETWEEN Y AFTER". */
+static void wrong_types(surg__checker *c, const surg_node *n, const char *what, size_t i,
+                        const surg_type *x, const char *between, const surg_type *y,
+                        const char *after) {
+  surg__buf a, b;
+  surg__buf_init(&a, c->ctx);
+  surg__buf_init(&b, c->ctx);
+  surg__put_type(&a, x);
+  surg__put_type(&b, y);
+  surg__buf_putc(&a, 0);
+  surg__buf_putc(&b, 0);
+  surg__check_wrong(c, n, "%s %zu is %s %s %s%s", what, i, a.failed ? "?" : a.p, between,
+                    b.failed ? "?" : b.p, after);
+  surg__buf_free(&a);
+  surg__buf_free(&b);
+}
+
 /* Checks that loop states have the same element type before and after an iteration. */
 static bool states(surg__checker *c, const surg_node *n, const surg_graph *b, size_t in, size_t out,
                    size_t count) {
   for (size_t i = 0; i < count && out + i < b->n_out; i++) {
     const surg_type *x = surg_value_type(surg_node_input(n, in + i));
     const surg_type *y = surg_value_type(b->out[out + i]->use.value);
-    if (!x || !y || x->kind != SURG_TYPE_TENSOR || y->kind != SURG_TYPE_TENSOR) continue;
-    if (!x->dtype || !y->dtype || x->dtype == y->dtype) continue;
-    surg__check_wrong(c, n, "state %zu is %s before the first round, the body makes it %s", i,
-                      surg__dtype_name(x->dtype), surg__dtype_name(y->dtype));
+    if (!differ(x, y)) continue;
+    wrong_types(c, n, "state", i, x, "before the first round, the body makes it", y, "");
     return false;
   }
   return true;
@@ -68,7 +95,14 @@ static bool body_gets(surg__checker *c, const surg_node *n, const surg_graph *b,
 void surg__check_loop(surg__checker *c, const surg_node *n) {
   const surg_graph *b = body_of(n);
   if (b && given(n, 1) && !body_gets(c, n, b, 1, surg__check_ranked(n, 1), -1)) return;
-  if (b && n->n_in > 2) (void)states(c, n, b, 2, 1, n->n_in - 2u);
+  const size_t count = n->n_in > 2 ? n->n_in - 2u : 0;
+  if (!b || !states(c, n, b, 2, 1, count)) return;
+  for (size_t i = count; i < n->n_out && i + 1 < b->n_out; i++) {
+    const surg_type *y = surg_value_type(b->out[i + 1]->use.value);
+    if (!y || !y->kind || y->kind == SURG_TYPE_TENSOR) continue;
+    surg__check_wrong(c, n, "output %zu of the body is no tensor and cannot be stacked", i + 1);
+    return;
+  }
 }
 
 static bool directions(surg__checker *c, const surg_node *n, const char *name) {
@@ -172,10 +206,8 @@ void surg__check_branches(surg__checker *c, const surg_node *n) {
   for (size_t i = 0; i < g->n_out && i < h->n_out; i++) {
     const surg_type *x = surg_value_type(g->out[i]->use.value);
     const surg_type *y = surg_value_type(h->out[i]->use.value);
-    if (!x || !y || x->kind != SURG_TYPE_TENSOR || y->kind != SURG_TYPE_TENSOR) continue;
-    if (!x->dtype || !y->dtype || x->dtype == y->dtype) continue;
-    surg__check_wrong(c, n, "output %zu is %s in then_branch and %s in else_branch", i,
-                      surg__dtype_name(x->dtype), surg__dtype_name(y->dtype));
+    if (!differ(x, y)) continue;
+    wrong_types(c, n, "output", i, x, "in then_branch and", y, " in else_branch");
     return;
   }
 }
