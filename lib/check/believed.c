@@ -1,30 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that contradict declared shapes of values of which less is inferred. Runtimes use the
- * actual shapes, but engines that infer shapes when they import a model believe these declarations.
- */
+/* Nodes that contradict declared shapes of values of which less is inferred. Runtimes use the actual
+ * shapes, but engines that infer shapes when they import a model believe these declarations. */
 #include "check/check.h"
 #include "infer/infer.h"
 #include "ir/ir.h"
 
-static bool has_open(const surg_model *m) {
+static bool has_completed(const surg_model *m) {
   for (const surg_graph *g = m->graph; g; g = g->next) {
     if (surg_graph_function(g)) continue; /* types there depend on the call */
     for (const surg_value *v = g->first_value; v; v = v->next)
-      if (surg__infer_is_open(v)) return true;
+      if (surg__infer_is_completed(v) || surg__infer_is_contradicted(v)) return true;
   }
   return false;
 }
 
 void surg__check_believed(surg__checker *c) {
   surg_model *m = c->m;
-  if (m->trust_bodies || !has_open(m)) return; /* bodies are checked alone */
-  m->believe = true;
-  m->inferred_epoch = 0;
-  surg_status s = surg_model_infer(m);
+  if (!has_completed(m)) return;
+  surg_status s = surg__infer_believed(m, (surg__beliefs){.complete = true, .merge = true});
   c->believed = true;
   if (s == SURG_OK) surg__check_types(c);
   c->believed = false;
-  m->believe = false;
   m->inferred_epoch = 0;
   if (s == SURG_OK) s = surg_model_infer(m);
   if (s != SURG_OK) c->failed = s;

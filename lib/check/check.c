@@ -76,6 +76,18 @@ surg_status surg__check_calls(surg_model *m, size_t most, surg__check_fn fn, voi
   return spent(m, m->status != SURG_OK ? m->status : c.failed);
 }
 
+static void ignore(void *user, const surg__finding *f) {
+  (void)user;
+  (void)f;
+}
+
+surg_status surg__check_mark(surg_model *m) {
+  surg__checker c = {.m = m, .ctx = m->ctx, .fn = ignore};
+  surg__check_unmark(m);
+  surg__check_types(&c);
+  return spent(m, m->status != SURG_OK ? m->status : c.failed);
+}
+
 surg_status surg__check_model(surg_model *m, bool whole, size_t most, surg__check_fn fn,
                               void *user) {
   if (!m || !fn) return SURG_EUSAGE;
@@ -86,11 +98,11 @@ surg_status surg__check_model(surg_model *m, bool whole, size_t most, surg__chec
   surg__check_types(&c);
   surg__check_custom(&c);
   surg__check_declared(&c);
-  surg__check_believed(&c);
   surg__check_usage(&c);
   surg__check_versions(&c);
   surg__check_domains(&c);
   if (whole) {
+    surg__check_believed(&c);
     if (!m->graph->n_out)
       surg__check_found(&c, "W216", surg__locate_graph(m->graph), "has no outputs");
     surg__check_idle(&c);

@@ -53,6 +53,9 @@ surg_status surg__check_model(surg_model *m, bool whole, size_t most, surg__chec
  * get from all calls together; surg__check_model knows no types there. Leaves these types. */
 surg_status surg__check_calls(surg_model *m, size_t most, surg__check_fn fn, void *user);
 
+/* Marks the nodes with such findings, of the types that the values have now, by their `scratch`. */
+surg_status surg__check_mark(surg_model *m);
+
 /* The rule code of the line that the context is currently reporting, or a generic code for
  * `severity` if none is set. The severity of the code may be lower than that of the line. */
 const char *surg__check_load_code(const surg_context *ctx, surg_severity severity);

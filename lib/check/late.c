@@ -30,10 +30,11 @@ static bool has_window(const surg_node *n, uint32_t rank) {
   return true;
 }
 
-/* Whether inputs 0 and 1 have equal ranks, which is all that is compared besides the window; nor is
- * that, if an attribute gives the size of the kernel. */
+/* Whether data and weights have equal ranks, which is all that is compared besides the window; nor
+ * is that, if an attribute gives the size of the kernel. */
 static bool has_equal_ranks(const surg_node *n) {
-  const surg_type *x = surg__check_ranked(n, 0), *y = surg__check_ranked(n, 1);
+  const bool scaled = surg_node_op(n) == SURG_OP_QLinearConv;
+  const surg_type *x = surg__check_ranked(n, 0), *y = surg__check_ranked(n, scaled ? 3 : 1);
   const bool padded = surg_node_attr(n, "auto_pad") && surg_node_attr(n, "pads");
   const bool sized = surg__check_ints(n, "kernel_shape") != NULL;
   return x && y && (x->rank == y->rank || sized) && !padded && has_window(n, x->rank);
@@ -97,6 +98,12 @@ static bool has_negative(const surg_node *n, const char *attr) {
   return k > 0;
 }
 
+/* Whether the pads are no constant: of them nothing is compared. */
+static bool has_computed_pads(const surg_node *n) {
+  const surg_value *pads = surg_node_input(n, 1);
+  return pads && !surg_value_constant(pads);
+}
+
 /* Whether the axes, an attribute or constant input 1, are valid except that one is listed twice. */
 static bool repeats_axis(const surg_node *n) {
   int64_t list[ENTRIES];
@@ -143,19 +150,19 @@ static const struct {
 } overlooked[] = {
     {SURG_OP_LessOrEqual, 16, {22, 25}},
     {SURG_OP_GreaterOrEqual, 16, {22, 25}},
-    {SURG_OP_LessOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
-    {SURG_OP_GreaterOrEqual, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_LessOrEqual, 1, {0, UINT8_MAX}},
+    {SURG_OP_GreaterOrEqual, 1, {0, UINT8_MAX}},
     {SURG_OP_LayerNormalization, 1, {0, UINT8_MAX}},
     {SURG_OP_CenterCropPad, 1, {0, UINT8_MAX}},
-    /* Before they broadcast, only input 0 is looked at. */
+    /* Before they broadcast, only input 0 is looked at: such a node fails when it runs. */
     {SURG_OP_Max, 8, {0}},
-    {SURG_OP_Max, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_Max, 1, {0, UINT8_MAX}},
     {SURG_OP_Min, 8, {0}},
-    {SURG_OP_Min, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_Min, 1, {0, UINT8_MAX}},
     {SURG_OP_Sum, 8, {0}},
-    {SURG_OP_Sum, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_Sum, 1, {0, UINT8_MAX}},
     {SURG_OP_Mean, 8, {0}},
-    {SURG_OP_Mean, 1, {UINT8_MAX, UINT8_MAX}},
+    {SURG_OP_Mean, 1, {0, UINT8_MAX}},
 };
 
 surg__since surg__check_since(const surg_node *n) {
@@ -191,7 +198,7 @@ bool surg__check_late(const surg_node *n) {
     case PART:
       return permutes_part(n);
     case PADS:
-      return has_negative(n, "pads");
+      return has_negative(n, "pads") || has_computed_pads(n);
     case SPLIT:
       return has_negative(n, "split");
     case AXES:

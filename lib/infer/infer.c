@@ -49,7 +49,7 @@ static const surg_type *bind_wrapped(surg__infer *c, const surg_type *t, surg__s
 }
 
 void surg__infer_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
-                            surg__symbol symbol) {
+                                surg__symbol symbol) {
   assert(v->scratch && t->model == c->m);
   surg_dim dims[SURG_LIMIT_RANK];
   if (t->kind == SURG_TYPE_TENSOR && (t->dtype <= 0 || t->dtype >= SURG_DTYPE_COUNT)) return;
@@ -77,8 +77,7 @@ static void state_axiom(surg__infer *c, surg_value *v) {
   if (v->producer || v->erased) return;
   const surg_tensor *t = surg_value_constant(v);
   /* A sparse initializer has the type of the dense tensor; its elements are not read. */
-  if (!t && !v->input && v->tensor && v->tensor->view == SURG__VIEW_SPARSE &&
-      !v->tensor->shapeless)
+  if (!t && !v->input && v->tensor && v->tensor->view == SURG__VIEW_SPARSE && !v->tensor->shapeless)
     t = v->tensor;
   if (t) {
     state_tensor(c, v, t);
@@ -172,6 +171,14 @@ surg_status surg__infer_functions(surg_model *m) {
   if (!m) return SURG_EUSAGE;
   if (m->status != SURG_OK) return m->status;
   surg__infer c = {.m = m, .elems_left = SURG__ELEMS_TOTAL, .of_calls = true};
+  return infer_all(&c);
+}
+
+surg_status surg__infer_believed(surg_model *m, surg__beliefs beliefs) {
+  if (!m) return SURG_EUSAGE;
+  if (m->status != SURG_OK) return m->status;
+  surg__infer c = {
+      .m = m, .elems_left = SURG__ELEMS_TOTAL, .of_calls = beliefs.of_calls, .beliefs = beliefs};
   return infer_all(&c);
 }
 

@@ -52,6 +52,26 @@ void surg__infer_filled(surg_model *m);
  * when it runs next. */
 surg_status surg__infer_functions(surg_model *m);
 
+/* How declared types are used (believe.c). */
+typedef struct surg__beliefs {
+  bool complete; /* what is not inferred is as declared */
+  bool merge;    /* ... and of declared and inferred types that contradict each other, only what
+                  * they have in common is known */
+  bool of_calls; /* join the types of function bodies over all calls */
+  /* With `merge`: nodes of which the engine may infer no shapes: where their results are declared
+   * otherwise, the declared types are used. NULL: there is none. */
+  bool (*hides)(const surg_node *n);
+  bool least; /* ... and it does not: of their results, and of inputs of bodies, nothing but what is
+               * declared is known */
+} surg__beliefs;
+/* Infers the model as an engine does that uses declared types. The types are not proven: set
+ * m->inferred_epoch to 0 afterwards. */
+surg_status surg__infer_believed(surg_model *m, surg__beliefs beliefs);
+/* Of an inferred model: whether the declared shape of a result contradicts the inferred one, and
+ * whether the declared type states what is not inferred. */
+bool surg__infer_is_contradicted(const surg_value *v);
+bool surg__infer_is_completed(const surg_value *v);
+
 /* The state of one inference. It has two uses: inferring a model, where results are stored in the
  * values, and measuring the result of one node, where `states` is NULL. */
 typedef struct surg__infer {
@@ -72,6 +92,7 @@ typedef struct surg__infer {
   const surg_graph *watched; /* `failing`: its first node whose inputs contradict the operator */
   surg_node *failing;
   bool of_calls;        /* join the types of bodies over all calls */
+  surg__beliefs beliefs;
   SURG_VEC(surg_function *) missed; /* functions for which some call was not walked */
   surg__call_fn on_call; /* or NULL */
   void *user;            /* passed to on_call */
@@ -126,6 +147,10 @@ size_t surg__infer_work(const surg_model *m);
 bool surg__infer_prepare(surg__infer *c, const surg_node *n);
 /* Removes all stated facts from a graph and the bodies in it. */
 void surg__infer_forget(surg__infer *c, surg_graph *g);
+/* Use the declared types of the outputs of a node, and of the inputs of its bodies, as c->beliefs
+ * states. */
+void surg__infer_believe(surg__infer *c, const surg_node *n);
+void surg__infer_believe_bodies(surg__infer *c, const surg_node *n);
 /* Functions (calls.c). After the walk of a call: joins its types with those of earlier calls. */
 void surg__infer_called(surg__infer *c, surg_function *f);
 /* Records that a call of f was not walked. */
@@ -135,12 +160,6 @@ void surg__infer_settle_functions(surg__infer *c);
 /* States a declared type, without the denotations. */
 void surg__infer_state_declared(surg__infer *c, surg_value *v, const surg_type *t,
                             surg__symbol symbol);
-
-/* Whether the declared shape of a value that a node computes states more than inference, or
- * something else (believe.c). */
-bool surg__infer_is_open(const surg_value *v);
-/* Gives a value the shape that engines use (surg_model.believe). */
-void surg__infer_believe(surg__infer *c, surg_value *v);
 
 /* --- reading --- */
 bool surg__infer_has(const surg__infer *c, size_t i); /* input i is present */

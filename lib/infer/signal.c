@@ -15,7 +15,9 @@ static bool scalar_dim(surg__infer *c, size_t i, surg_dim *d) {
 }
 
 /* The number of bins in the one-sided spectrum of a real signal of n points. */
-static surg_dim half(surg_dim n) { return surg__dim_add(surg__dim_over(n, 2), 1); }
+static surg_dim half(surg_dim n) {
+  return surg__dim_add(surg__dim_over(n, 2), 1);
+}
 
 void surg__infer_signal_window(surg__infer *c) {
   surg_dim d;
@@ -72,8 +74,10 @@ void surg__infer_dft(surg__infer *c) {
   /* The one-sided spectrum of n points has n / 2 + 1 bins; its inverse has 2 * (bins - 1) points,
    * unless the length is given. */
   if (onesided && !inverse) dims[at] = half(dims[at]);
-  if (onesided && inverse && !surg__infer_has(c, 1))
+  if (onesided && inverse && !surg__infer_has(c, 1)) {
+    if (dims[at].value == 0) surg__infer_bad(c); /* it would have -2 points */
     dims[at] = surg__dim_times(surg__dim_add(dims[at], -1), 2);
+  }
   dims[rank - 1] = surg__dim(inverse && onesided ? 1 : 2);
   surg__infer_put(c, 0, x.dtype, dims, rank);
 }
@@ -108,7 +112,7 @@ void surg__infer_stft(surg__infer *c) {
 
 typedef struct einsum {
   surg_dim label[128];
-  uint32_t uses[128]; /* number of occurrences of each label in the terms */
+  uint32_t uses[128];             /* number of occurrences of each label in the terms */
   surg_dim rest[SURG_LIMIT_RANK]; /* the dimensions of the ellipsis */
   size_t n_rest;
   bool dots;

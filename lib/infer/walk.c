@@ -121,8 +121,6 @@ static void infer_node(surg__infer *c, const surg_node *n) {
     c->n = n;
     trust(c);
   }
-  for (uint32_t k = 0; n && c->m->believe && k < n->n_out; k++)
-    if (n->out[k]) surg__infer_believe(c, n->out[k]);
 }
 
 /* --- one node of an inferred model --- */
@@ -359,6 +357,7 @@ static bool enter(surg__infer *c, frames *stack, const surg_node *n) {
   }
   if (!has_bodies(n)) return false;
   if (surg__infer_prepare(c, n)) surg__infer_seed_bodies(c);
+  surg__infer_believe_bodies(c, n);
   return push_bodies(c, stack, n) || again(c, stack, n);
 }
 
@@ -384,6 +383,7 @@ static void step(surg__infer *c, frames *stack) {
     finish_call(c, n);
   else
     infer_node(c, n);
+  surg__infer_believe(c, node);
   f->node = node->next;
   f->entered = false;
 }

@@ -520,7 +520,6 @@ struct surg_model {
   } located[2];
   unsigned located_next;
   bool trust_bodies;         /* inputs of loop bodies have the shapes that they declare */
-  bool believe;              /* inferred types are merged with declared ones, as engines do */
   uint32_t decoded;          /* tensors whose elements a decoder computed */
   bool trust_declared;       /* use declared types where inference finds none */
   uint32_t

@@ -158,9 +158,17 @@ bool surg__judge_rejects_inside(const surg__target *t, const char *code, const s
 /* Judges initializers of old IR versions, and what subgraphs declare of outer values. */
 void surg__judge_bodies(const surg__target *t, const surg_model *m, surg__objection_fn fn,
                         void *user);
-/* Whether an engine imports the model although the node contradicts itself (judge_late.c): `code`
- * is the finding. Such a model fails when the node runs. */
-bool surg__late(const surg__target *t, const surg_model *m, const char *code, const surg_node *n);
+/* Whether an engine notices that a node contradicts itself as it imports the model. Otherwise the
+ * node fails when it runs. */
+typedef enum surg__noticed {
+  SURG__UNNOTICED,
+  SURG__NOTICED_IF_INFERRED, /* if ONNX's inference gives its inputs the shapes that contradict */
+  SURG__NOTICED
+} surg__noticed;
+/* `code` is the finding (judge_late.c). */
+surg__noticed surg__judge_notices(const surg__target *t, const char *code, const surg_node *n);
+/* Whether ONNX's inference gives the outputs of the node shapes (judge_late.c). */
+bool surg__judge_is_plain(const surg_node *n);
 /* Whether the list has the operator of the node, by name or with its version: Squeeze-11. */
 bool surg__judge_listed(const surg__tlist *list, const surg_node *n);
 /* Judges constants in data files that give a shape (judge_external.c). */

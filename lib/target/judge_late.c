@@ -12,46 +12,11 @@
 #include "ir/ir.h"
 #include "target/judge.h"
 
-#define ENTRIES 64      /* most axes that are read */
-#define MOST_NODES 500u /* nodes that are followed upstream; beyond them the answer is "late" */
-
-typedef struct upstream {
-  const surg_node *nodes[MOST_NODES];
-  size_t n, done;
-  bool hidden;
-  bool inlined; /* the engine infers the nodes of functions in place of the calls */
-} upstream;
-
-static void follow(upstream *u, const surg_node *n) {
-  for (size_t i = 0; i < u->n; i++)
-    if (u->nodes[i] == n) return;
-  if (u->n == MOST_NODES)
-    u->hidden = true;
-  else
-    u->nodes[u->n++] = n;
-}
-
-/* Follows a value to its producer, unless its shape is declared. Where the declaration contradicts
- * what is inferred, engines know neither. */
-static void follow_value(upstream *u, const surg_value *v) {
-  const surg_type *t = v ? surg_value_declared_type(v) : NULL;
-  const surg_type *is = v ? surg_value_type(v) : NULL;
-  const bool said = t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t);
-  if (said && is && v->producer && surg__check_types_differ(t, is)) u->hidden = true;
-  if (!v || said) return;
-  if (v->producer)
-    follow(u, v->producer);
-  else if (!surg_value_is_initializer(v) && !(u->inlined && surg_graph_function(v->graph)))
-    u->hidden = true; /* an input of a subgraph or function: the node around it gives the type */
-}
-
-static void follow_inputs(upstream *u, const surg_node *n) {
-  for (size_t i = 0; i < surg_node_input_count(n); i++) follow_value(u, surg_node_input(n, i));
-}
+#define ENTRIES 64 /* most axes that are read */
 
 /* Whether ONNX's inference gives the outputs of the node shapes: not if they depend on elements
  * that other nodes compute, some of which it follows. */
-static bool is_plain(const surg_node *n) {
+bool surg__judge_is_plain(const surg_node *n) {
   return n->schema && !surg__check_computed(n) && !surg_node_domain(n)[0] &&
          !surg_node_subgraph(n, 0) && surg_node_class(n) != SURG_OP_CLASS_FUNCTION;
 }
@@ -112,25 +77,15 @@ static bool is_unread(const surg__target *t, const surg_node *n) {
   return listed;
 }
 
-bool surg__late(const surg__target *t, const surg_model *m, const char *code, const surg_node *n) {
-  const bool believed = strcmp(code, "W227") == 0;
-  if (strcmp(code, "E203") != 0 && strcmp(code, "W206") != 0 && !believed) return false;
+surg__noticed surg__judge_notices(const surg__target *t, const char *code, const surg_node *n) {
+  if (strcmp(code, "E203") != 0 && strcmp(code, "W206") != 0) return SURG__NOTICED;
   for (size_t i = 0; i < t->accepts.count; i++)
-    if (strcmp(t->accepts.items[i].code, code) == 0) return false; /* the target states it */
+    if (strcmp(t->accepts.items[i].code, code) == 0)
+      return SURG__NOTICED; /* the target states it */
   /* Kernels of other domains compare sizes when the model is loaded. */
-  if (code[0] == 'W' && !believed)
-    return !surg_node_domain(n)[0] || surg_node_op(n) == SURG_OP_ml_LinearRegressor;
-  if (surg__check_late(n) || is_unread(t, n)) return true;
-  upstream *u = surg__calloc(m->ctx, 1, sizeof *u);
-  if (!u) return true;
-  u->inlined = t->inlined;
-  follow_inputs(u, n);
-  while (u->done < u->n && !u->hidden) {
-    const surg_node *up = u->nodes[u->done++];
-    u->hidden = !is_plain(up);
-    follow_inputs(u, up);
-  }
-  const bool hidden = u->hidden;
-  surg__free(m->ctx, u);
-  return hidden;
+  if (code[0] == 'W')
+    return !surg_node_domain(n)[0] || surg_node_op(n) == SURG_OP_ml_LinearRegressor
+               ? SURG__UNNOTICED
+               : SURG__NOTICED;
+  return surg__check_late(n) || is_unread(t, n) ? SURG__UNNOTICED : SURG__NOTICED_IF_INFERRED;
 }

@@ -70,13 +70,20 @@ static bool is_lax(const surg__target *t, const surg_model *m, const surg__defec
 /* The attribute as a kernel reads it that finds no value. False: this kind has no such value. */
 static bool set_empty(surg_node *n, const char *name, surg_attr_kind kind) {
   switch (kind) {
-    case SURG_ATTR_INT: return surg_node_set_int(n, name, 0) == SURG_OK;
-    case SURG_ATTR_FLOAT: return surg_node_set_float(n, name, 0) == SURG_OK;
-    case SURG_ATTR_STRING: return surg_node_set_string(n, name, "") == SURG_OK;
-    case SURG_ATTR_INTS: return surg_node_set_ints(n, name, NULL, 0) == SURG_OK;
-    case SURG_ATTR_FLOATS: return surg_node_set_floats(n, name, NULL, 0) == SURG_OK;
-    case SURG_ATTR_STRINGS: return surg_node_set_strings(n, name, NULL, 0) == SURG_OK;
-    default: return false;
+    case SURG_ATTR_INT:
+      return surg_node_set_int(n, name, 0) == SURG_OK;
+    case SURG_ATTR_FLOAT:
+      return surg_node_set_float(n, name, 0) == SURG_OK;
+    case SURG_ATTR_STRING:
+      return surg_node_set_string(n, name, "") == SURG_OK;
+    case SURG_ATTR_INTS:
+      return surg_node_set_ints(n, name, NULL, 0) == SURG_OK;
+    case SURG_ATTR_FLOATS:
+      return surg_node_set_floats(n, name, NULL, 0) == SURG_OK;
+    case SURG_ATTR_STRINGS:
+      return surg_node_set_strings(n, name, NULL, 0) == SURG_OK;
+    default:
+      return false;
   }
 }
 
@@ -187,6 +194,16 @@ static void hear(void *user, const surg__objection *o) {
   snprintf(h->text, sizeof h->text, "%s", o->text ? o->text : "");
 }
 
+/* The index of the first such defect; the number of defects: there is none. */
+static size_t first_lax(const surg__target *t, const surg_model *m, bool valueless) {
+  size_t i = 0;
+  for (; i < m->defects.count; i++) {
+    const surg__defect *d = &m->defects.items[i];
+    if (is_lax(t, m, d) && (!valueless || (d->attr && is_valueless(d->attr)))) break;
+  }
+  return i;
+}
+
 static surg_status judge_copy(const surg__target *t, const surg_model *m, bool empty,
                               surg__judge_model_fn judge, heard *h) {
   *h = (heard){.worst = SURG__LEGAL};
@@ -205,21 +222,13 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
   surg_model_open_findings(copy); /* tests which are cured, and finds those that they hid */
   surg_status s = copy->status;
   if (emptied) lists.empty_lists = SURG__YES;
+  /* A type 0 is one that shape inference does not find here. */
+  if (!empty && first_lax(t, m, true) < m->defects.count) lists.undefined_types.n = 0;
   if (s == SURG_OK && possible) s = judge(&lists, copy, hear, h);
   if (h->worst == SURG__LEGAL && (!possible || emptied))
     *h = (heard){.worst = SURG__UNKNOWN, .text = "whether its kernel accepts that is unknown"};
   surg_model_free(copy);
   return s;
-}
-
-/* The index of the first such defect; the number of defects: there is none. */
-static size_t first_lax(const surg__target *t, const surg_model *m, bool valueless) {
-  size_t i = 0;
-  for (; i < m->defects.count; i++) {
-    const surg__defect *d = &m->defects.items[i];
-    if (is_lax(t, m, d) && (!valueless || (d->attr && is_valueless(d->attr)))) break;
-  }
-  return i;
 }
 
 /* Reports that the model is not supported as the engine reads it, or that this is unknown. */
@@ -274,7 +283,8 @@ surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_mo
   if (s != SURG_OK) return s;
   empty = absent;
   if (first_lax(t, m, true) < m->defects.count &&
-      (s = judge_copy(t, m, true, judge, &empty)) != SURG_OK) return s;
+      (s = judge_copy(t, m, true, judge, &empty)) != SURG_OK)
+    return s;
   if (absent.worst == SURG__LEGAL && empty.worst == SURG__LEGAL) return SURG_OK;
   relay r = {.fn = fn, .user = user};
   if (d == m->defects.count)

@@ -560,10 +560,27 @@ static void judge_graph(walk *w, const surg_graph *g, once *done) {
   }
 }
 
+static bool is_completed(const surg_model *m) {
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    for (const surg_value *v = g->first_value; v; v = v->next)
+      if (surg__infer_is_completed(v)) return true;
+  return false;
+}
+
+/* Infers what the engine knows of the values; *believed: declared types are part of it. Function
+ * bodies get the types that all their calls have in common. */
+static surg_status infer_known(const surg__target *t, surg_model *m, bool *believed) {
+  const bool called = m->functions.count > 0;
+  const surg_status s = called ? surg__infer_functions(m) : surg_model_infer(m);
+  *believed = s == SURG_OK && t->merges_declared && is_completed(m);
+  return *believed ? surg__infer_believed(m, (surg__beliefs){.complete = true, .of_calls = called})
+                   : s;
+}
+
 surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
-  /* Function bodies get the types that all their calls have in common. */
-  surg_status s = m->functions.count ? surg__infer_functions(m) : surg_model_infer(m);
+  bool believed;
+  surg_status s = infer_known(t, m, &believed);
   if (s) return s;
   walk w = {.t = t, .m = m, .fn = fn, .user = user};
   surg__buf_init(&w.text, t->ctx);
@@ -585,7 +602,8 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   judge_named(&w, &done);
   if (w.text.failed) s = surg__alloc_status(t->ctx);
   surg__buf_free(&w.text);
-  return s;
+  if (believed) m->inferred_epoch = 0;
+  return s || !believed ? s : surg_model_infer(m);
 }
 
 /* The receiver of the objections of a judgement that counts unknown ones as certain. */

@@ -23,4 +23,14 @@ bool surg__target_knows(const surg__target *t, const char *name, int *op, char *
  * unchecked. */
 bool surg__target_part(int op, unsigned kinds, const char *name);
 
+/* How entries of a list name what they are about. */
+typedef enum surg__name_form {
+  SURG__NAME_OP,        /* "Add", also with a version, "Squeeze-11" */
+  SURG__NAME_ATTR,      /* "Cast.to" */
+  SURG__NAME_OP_OR_ATTR /* "Cast", "Cast.to" */
+} surg__name_form;
+/* Whether the operator, or the attribute of it, exists. If not, the reason is stored in `why`. */
+bool surg__target_names(const surg__target *t, const char *name, surg__name_form form, char *why,
+                        size_t cap);
+
 #endif

@@ -290,6 +290,7 @@ static bool read_flag(surg__reader *r, const char *key, const json_t *j, bool *f
                {"typed_tensors", &t->typed_tensors},
                {"lax_attributes", &t->lax_attributes},
                {"onnx_inference", &t->onnx_inference},
+               {"merges_declared", &t->merges_declared},
                {"inlined", &t->inlined},
                {"typed_weights", &t->typed_weights},
                {"short_domain", &t->short_domain},
@@ -346,21 +347,46 @@ static bool read_unsorted(surg__reader *r, const char *key, const json_t *j) {
   return t->unsorted_main || read_tri(r, j, key, &t->unsorted);
 }
 
-static surg__tlist *list_of(surg__target *t, const char *key) {
-  return !strcmp(key, "external_keys")    ? &t->external_keys
-         : !strcmp(key, "checked_bodies") ? &t->checked_bodies
-         : !strcmp(key, "checked_functions") ? &t->checked_functions
-         : !strcmp(key, "late")           ? &t->late
-         : !strcmp(key, "lax_values")     ? &t->lax_values
-         : !strcmp(key, "flags")          ? &t->flags
-         : !strcmp(key, "rejects_some")   ? &t->rejects_some
-         : !strcmp(key, "kept")           ? &t->kept
-         : !strcmp(key, "inferred_bodies") ? &t->inferred_bodies
-         : !strcmp(key, "unimported")     ? &t->unimported
-         : !strcmp(key, "accepts_some")   ? &t->accepts_some
-         : !strcmp(key, "shapes_outside") ? &t->shapes_outside
-         : !strcmp(key, "half")           ? &t->half
-                                          : NULL;
+/* Lists of findings, of keys, and of operators and attributes. */
+static surg__tlist *list_of(surg__target *t, const char *key, surg__name_form *form, bool *named) {
+  const struct {
+    const char *key;
+    surg__tlist *to;
+    bool named;
+    surg__name_form form;
+  } lists[] = {{"external_keys", &t->external_keys, false, 0},
+               {"checked_bodies", &t->checked_bodies, false, 0},
+               {"checked_functions", &t->checked_functions, false, 0},
+               {"rejects_some", &t->rejects_some, false, 0},
+               {"accepts_some", &t->accepts_some, false, 0},
+               {"late", &t->late, true, SURG__NAME_OP},
+               {"inferred_bodies", &t->inferred_bodies, true, SURG__NAME_OP},
+               {"kept", &t->kept, true, SURG__NAME_OP},
+               {"unimported", &t->unimported, false, 0}, /* layers of the engine, too */
+               {"shapes_outside", &t->shapes_outside, true, SURG__NAME_OP},
+               {"half", &t->half, true, SURG__NAME_OP},
+               {"lax_values", &t->lax_values, true, SURG__NAME_OP_OR_ATTR},
+               {"undefined_types", &t->undefined_types, true, SURG__NAME_ATTR},
+               {"flags", &t->flags, true, SURG__NAME_ATTR}};
+  for (size_t i = 0; i < SURG_COUNT(lists); i++) {
+    if (strcmp(lists[i].key, key) != 0) continue;
+    *form = lists[i].form;
+    *named = lists[i].named;
+    return lists[i].to;
+  }
+  return NULL;
+}
+
+static bool read_named(surg__reader *r, const char *key, const json_t *j, surg__tlist *list,
+                       surg__name_form form) {
+  char where[200], why[200];
+  if (!surg__read_list(r, j, key, list)) return false;
+  for (size_t i = 0; i < list->n; i++) {
+    if (surg__target_names(r->t, list->items[i], form, why, sizeof why)) continue;
+    snprintf(where, sizeof where, "%s: %.80s", key, list->items[i]);
+    return surg__read_fail(r, surg__q(r->ctx, where), why);
+  }
+  return true;
 }
 
 static bool read_key(surg__reader *r, const char *key, const json_t *j) {
@@ -389,7 +415,10 @@ static bool read_key(surg__reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "constant_outputs")) return read_how(r, j, key, &t->fixed);
   if (!strcmp(key, "empty_inputs")) return read_how(r, j, key, &t->empty);
   if (!strcmp(key, "unsorted")) return read_unsorted(r, key, j);
-  surg__tlist *list = list_of(t, key);
+  surg__name_form form;
+  bool named;
+  surg__tlist *list = list_of(t, key, &form, &named);
+  if (list && named) return read_named(r, key, j, list, form);
   if (list) return surg__read_list(r, j, key, list);
   if (!strcmp(key, "accepts")) return read_accepts(r, j);
   if (!strcmp(key, "early")) return surg__read_spans(r, j, key, &t->early, &t->n_early);
@@ -475,7 +504,7 @@ surg__target *surg__target_read(surg_context *ctx, const char *text, size_t n, c
 void surg__target_free(surg__target *t) {
   if (!t) return;
   surg_context *ctx = t->ctx;
-  surg__target_free(t->host); /* a host has no host itself */
+  surg__target_free(t->host);  /* a host has no host itself */
   surg__target_free(t->newer); /* nor a newer version a newer one */
   surg__vec_free(ctx, &t->opsets);
   surg__vec_free(ctx, &t->own);

@@ -234,6 +234,7 @@ struct surg_target {
                          * are not used */
   bool typed_tensors;   /* declared tensors without an element type are rejected */
   bool onnx_inference; /* models are inferred by the release of ONNX of the newest opset */
+  bool merges_declared; /* declared types complete inferred ones (lib/infer/believe.c) */
   bool lax_attributes; /* references outside functions and further values of a Constant are not
                         * rejected (judge_lax.c) */
   bool strict_shapes;  /* at its newest opset it rejects declared shapes that contradict
@@ -248,6 +249,8 @@ struct surg_target {
   surg__tlist rejects_some;   /* findings (CODE/KIND) that are rejected all the same */
   surg__tlist flags;          /* attributes (Op.attr) of which any value but 0 counts as 1 */
   surg__tlist lax_values;     /* operators, or attributes (Op.attr), that may have any value */
+  surg__tlist undefined_types; /* attributes (Op.attr) with an element type that may be 0: the
+                                * result is as declared */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */
   surg__tlist checked_bodies; /* findings that are accepted, except in subgraphs */
   surg__tlist checked_functions; /* likewise, except in functions */

@@ -11,11 +11,11 @@
 
 #include "base/context.h"
 #include "check/check.h"
+#include "infer/infer.h"
 #include "io/io.h"
 #include "ir/ir.h"
 #include "target/judge.h"
 
-#define BELIEVED "W227"
 #define FINDINGS 1000u /* most findings of a model that become objections */
 
 surg__verdict surg__verdict_of(size_t unsupported, size_t unknown) {
@@ -64,12 +64,34 @@ bool surg__target_judges(const char *code) {
   return strcmp(code, "E101") == 0 || strcmp(code, "E103") == 0 || strcmp(code, "E104") == 0;
 }
 
+/* A finding, with what it is about; each may be NULL. */
+typedef struct about {
+  const surg_node *node;
+  const surg_graph *graph;
+  bool excusable;          /* unknown, where it would be rejected */
+  bool doubtful;           /* unknown, where it would be accepted */
+  bool accepted;           /* whatever the target states of its code */
+  const surg_value *value; /* that is declared otherwise */
+  const char *attr;        /* whose value is wrong */
+  bool rejected;           /* whatever the target states of its code */
+  surg__since since;       /* releases of ONNX that report it */
+} about;
+
+/* A finding that the engine notices if it infers the shapes of the inputs of the node. */
+typedef struct pending {
+  const surg_node *node;
+  const char *code, *where, *text;
+} pending;
+
 typedef struct passing {
   const surg__target *t;
   const surg_model *m;
   surg__objection_fn fn;
   void *user;
   surg__tri absent; /* of has_absent, once it was asked: a model may have many findings */
+  SURG_VEC(const surg_node *) found; /* nodes with a finding, FINDINGS at most */
+  SURG_VEC(pending) pending;         /* findings that the engine may not notice */
+  surg__arena texts;                 /* of these */
 } passing;
 
 /* Whether a node leaves out an input by an empty name. */
@@ -102,19 +124,6 @@ static bool is_newest(const surg__target *t, const surg_model *m) {
   return surg_model_opset(m, "") == newest_opset(t);
 }
 
-/* A finding, with what it is about; each may be NULL. */
-typedef struct about {
-  const surg_node *node;
-  const surg_graph *graph;
-  bool excusable;          /* unknown, where it would be rejected */
-  bool doubtful;           /* unknown, where it would be accepted */
-  bool accepted;           /* whatever the target states of its code */
-  const surg_value *value; /* that is declared otherwise */
-  const char *attr;        /* whose value is wrong */
-  bool rejected;           /* whatever the target states of its code */
-  surg__since since;       /* releases of ONNX that report it */
-} about;
-
 /* Whether the engine reports what the shape inference of some releases of ONNX overlooks. Of an
  * engine that is not known to use one, nothing follows. */
 static surg__verdict infers(const surg__target *t, surg__since since) {
@@ -124,12 +133,6 @@ static surg__verdict infers(const surg__target *t, surg__since since) {
   if (!t->onnx_inference || !own || !newer) return SURG__UNKNOWN;
   if (own >= since.from) return SURG__ILLEGAL;
   return newer <= since.until ? SURG__LEGAL : SURG__UNKNOWN;
-}
-
-/* Whether the engine rejects a node that contradicts declared shapes of values of which less is
- * inferred: ONNX's inference uses these shapes. */
-static surg__verdict believes(const surg__target *t) {
-  return t->unchecked ? SURG__LEGAL : t->onnx_inference ? SURG__ILLEGAL : SURG__UNKNOWN;
 }
 
 static bool is_dropped(const surg__target *t, about of) {
@@ -261,6 +264,21 @@ static bool is_lax(const surg__target *t, const surg_node *n, const char *attr) 
   return put > 0 && (size_t)put < sizeof name && surg__listed(&t->lax_values, name);
 }
 
+/* Whether an attribute that states the element type of the result is 0, which is no type: the
+ * engine infers none, and uses the declared one. The node fails when it runs. */
+static bool is_undefined_type(const surg__target *t, const char *code, about of) {
+  char name[256];
+  const surg_node *n = of.node;
+  if (strcmp(code, "E206") != 0 || !n || !of.attr || surg_node_domain(n)[0]) return false;
+  if (surg_node_int(n, of.attr, -1) != 0) return false;
+  const int put = snprintf(name, sizeof name, "%s.%s", surg_node_op_type(n), of.attr);
+  if (put < 0 || (size_t)put >= sizeof name) return false;
+  const surg_value *v = surg_node_output(n, 0);
+  const surg_type *said = v ? surg_value_declared_type(v) : NULL;
+  return said && surg_type_get_kind(said) == SURG_TYPE_TENSOR && surg_type_dtype(said) > 0 &&
+         surg__listed(&t->undefined_types, name);
+}
+
 /* Whether the engine does not read what the finding is about: that an operator is deprecated, an
  * attribute value that it does not compare, an attribute that is there twice in a function, or the
  * declared type of a constant, which it takes for an initializer. */
@@ -329,23 +347,9 @@ static bool is_void_rejected(const surg__target *t, const surg__defect *d) {
          is_void(d->node);
 }
 
-static void judge_code(passing *p, const char *code, const char *where, const char *text,
-                       about of) {
-  const surg_severity severity = surg__check_severity(code);
-  surg__verdict v = surg__target_finding(p->t, code);
-  if (of.accepted) v = SURG__LEGAL;
-  if (v == SURG__LEGAL && (of.doubtful || is_open(p, code))) v = SURG__UNKNOWN;
-  if (v == SURG__LEGAL && surg__judge_rejects_inside(p->t, code, of.graph)) v = SURG__ILLEGAL;
-  if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
-  if (v == SURG__LEGAL && strcmp(code, BELIEVED) == 0) v = believes(p->t);
-  if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
-  if (v == SURG__ILLEGAL) v = infers(p->t, of.since);
-  if (is_ignored(p->t, code, of)) v = SURG__LEGAL;
-  if (of.rejected) v = SURG__ILLEGAL;
-  if (is_weight_declared(p, code, of)) v = SURG__ILLEGAL;
-  if (v == SURG__ILLEGAL && of.node && surg__late(p->t, p->m, code, of.node)) v = SURG__UNKNOWN;
-  if (severity == SURG_NOTE || surg__target_judges(code) || is_dropped(p->t, of)) return;
-  if (v == SURG__LEGAL && severity != SURG_ERROR) return;
+static void put_finding(const passing *p, surg__verdict v, const char *code, const char *where,
+                        const char *text) {
+  if (v == SURG__LEGAL && surg__check_severity(code) != SURG_ERROR) return;
   p->fn(p->user, &(surg__objection){.verdict = v,
                                     .cause = SURG__C_INVALID,
                                     .code = code,
@@ -354,8 +358,84 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
                                     .source = p->t->source});
 }
 
+/* Keeps a finding until settle_pending; false: there are too many, or memory ran out. */
+static bool keep_pending(passing *p, const surg_node *n, const char *code, const char *where,
+                         const char *text) {
+  pending kept = {.node = n, .code = code};
+  if (p->pending.count >= FINDINGS) return false;
+  if (where) kept.where = surg__arena_strn(&p->texts, where, strlen(where));
+  if (text) kept.text = surg__arena_strn(&p->texts, text, strlen(text));
+  return surg__vec_push(p->m->ctx, &p->pending, kept);
+}
+
+static void judge_code(passing *p, const char *code, const char *where, const char *text,
+                       about of) {
+  const surg_severity severity = surg__check_severity(code);
+  surg__verdict v = surg__target_finding(p->t, code);
+  if (of.accepted) v = SURG__LEGAL;
+  if (v == SURG__LEGAL && (of.doubtful || is_open(p, code))) v = SURG__UNKNOWN;
+  if (v == SURG__LEGAL && surg__judge_rejects_inside(p->t, code, of.graph)) v = SURG__ILLEGAL;
+  if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
+  if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
+  if (v == SURG__ILLEGAL) v = infers(p->t, of.since);
+  if (is_undefined_type(p->t, code, of)) v = SURG__UNKNOWN;
+  if (is_ignored(p->t, code, of)) v = SURG__LEGAL;
+  if (of.rejected) v = SURG__ILLEGAL;
+  if (is_weight_declared(p, code, of)) v = SURG__ILLEGAL;
+  if (severity == SURG_NOTE || surg__target_judges(code) || is_dropped(p->t, of)) return;
+  if (v == SURG__ILLEGAL && of.node) {
+    const surg__noticed noticed = surg__judge_notices(p->t, code, of.node);
+    if (noticed == SURG__NOTICED_IF_INFERRED && keep_pending(p, of.node, code, where, text)) return;
+    if (noticed != SURG__NOTICED) v = SURG__UNKNOWN;
+  }
+  put_finding(p, v, code, where, text);
+}
+
+static bool is_unshaped(const surg_node *n) {
+  return !surg__judge_is_plain(n);
+}
+
+/* Reports the findings that wait: rejected are those that also follow from what ONNX's inference
+ * gives at least. `of_calls`: the nodes of functions have the types of all calls. */
+static surg_status settle_pending(passing *p, surg_model *m, bool of_calls) {
+  if (!p->pending.count) return SURG_OK;
+  m->trust_bodies = true;
+  surg_status s = surg__infer_believed(m, (surg__beliefs){.complete = true,
+                                                          .merge = true,
+                                                          .least = true,
+                                                          .of_calls = of_calls,
+                                                          .hides = is_unshaped});
+  if (s == SURG_OK) s = surg__check_mark(m);
+  /* An engine that does not inline functions infers nothing from arguments. */
+  const bool sure = !of_calls || p->t->inlined;
+  for (size_t i = 0; s == SURG_OK && i < p->pending.count; i++) {
+    const pending *f = &p->pending.items[i];
+    const surg__verdict v = sure && f->node->scratch ? SURG__ILLEGAL : SURG__UNKNOWN;
+    put_finding(p, v, f->code, f->where, f->text);
+  }
+  p->pending.count = 0;
+  m->trust_bodies = false;
+  m->inferred_epoch = 0;
+  return s ? s : surg_model_infer(m);
+}
+
+static void note_found(passing *p, const surg_node *n) {
+  if (n && p->found.count < FINDINGS) (void)surg__vec_push(p->m->ctx, &p->found, n);
+}
+
+/* Whether a finding about the node was reported. True also where that is not known: the verdict has
+ * reasons enough. */
+static bool was_found(const passing *p, const surg_node *n) {
+  if (p->found.count >= FINDINGS) return true;
+  for (size_t i = 0; i < p->found.count; i++)
+    if (p->found.items[i] == n) return true;
+  return false;
+}
+
 static void found(void *user, const surg__finding *f) {
-  judge_code(user, f->code, f->where, f->text,
+  passing *p = user;
+  note_found(p, f->node);
+  judge_code(p, f->code, f->where, f->text,
              (about){.node = f->node,
                      .graph = f->graph,
                      .value = f->value,
@@ -473,6 +553,7 @@ static bool is_in_loop(const surg_graph *g) {
 static void found_in_body(void *user, const surg__finding *f) {
   passing *p = user;
   if (!f->node || strcmp(f->code, "E203") != 0 || !is_in_loop(surg_node_graph(f->node))) return;
+  if (was_found(p, f->node)) return;
   judge_code(p, f->code, f->where, f->text,
              (about){.node = f->node, .graph = f->graph, .since = f->since});
 }
@@ -518,6 +599,60 @@ static surg_status judge_calls(passing *p, surg_model *m) {
   return s ? s : surg_model_infer(m);
 }
 
+/* --- declared types that are believed --- */
+
+typedef struct believing {
+  passing *p;
+  bool doubtful; /* another engine of the same facts may report nothing */
+} believing;
+
+static void found_believed(void *user, const surg__finding *f) {
+  believing *b = user;
+  if (!f->node || surg__check_severity(f->code) != SURG_ERROR || was_found(b->p, f->node)) return;
+  char text[2300];
+  snprintf(text, sizeof text, "%s, with the declared types that the engine uses",
+           f->text ? f->text : "");
+  note_found(b->p, f->node);
+  judge_code(b->p, f->code, f->where, f->text ? text : NULL,
+             (about){.node = f->node,
+                     .graph = f->graph,
+                     .attr = f->attr,
+                     .since = f->since,
+                     .excusable = b->doubtful});
+}
+
+/* What declarations add to inference: of some value nothing or not all is inferred; or they
+ * contradict it; or both, where the engine infers nothing. */
+static void compare_declared(const surg_model *m, bool *differ, bool *unshaped) {
+  for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
+    for (const surg_value *v = g->first_value; v; v = v->next) {
+      const bool against = surg__infer_is_contradicted(v);
+      *differ = *differ || against || surg__infer_is_completed(v);
+      *unshaped = *unshaped || (against && is_unshaped(v->producer));
+    }
+}
+
+/* Reports contradictions that follow from what the engine believes: declared types, where it infers
+ * nothing. Where it may infer a shape that is declared otherwise, they are doubtful. */
+static surg_status judge_believed(passing *p, surg_model *m) {
+  bool differ = false, unshaped = false;
+  believing b = {.p = p, .doubtful = !p->t->merges_declared};
+  surg__beliefs merged = {.complete = true, .merge = true};
+  if (p->t->unchecked) return SURG_OK;
+  compare_declared(m, &differ, &unshaped);
+  if (!differ) return SURG_OK;
+  m->trust_bodies = has_declaring(m);
+  surg_status s = surg__infer_believed(m, merged);
+  if (s == SURG_OK) s = surg__check_model(m, false, FINDINGS, found_believed, &b);
+  b.doubtful = true;
+  merged.hides = is_unshaped;
+  if (s == SURG_OK && unshaped) s = surg__infer_believed(m, merged);
+  if (s == SURG_OK && unshaped) s = surg__check_model(m, false, FINDINGS, found_believed, &b);
+  m->trust_bodies = false;
+  m->inferred_epoch = 0;
+  return s ? s : surg_model_infer(m);
+}
+
 surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
   passing p = {.t = t, .m = m, .fn = fn, .user = user};
@@ -526,8 +661,17 @@ surg_status surg__target_valid(const surg__target *t, surg_model *m, surg__objec
   if (made != SURG_OK) return made;
   judge_repeated(&p, m->graph);
   surg__judge_bodies(t, m, fn, user);
-  const surg_status s = surg__check_model(m, false, FINDINGS, found, &p);
-  if (s != SURG_OK) return s;
-  const surg_status calls = judge_calls(&p, m);
-  return calls ? calls : judge_bodies(&p, m);
+  surg__arena_init(&p.texts, m->ctx);
+  surg_status s = surg__check_model(m, false, FINDINGS, found, &p);
+  if (s == SURG_OK) s = settle_pending(&p, m, false);
+  if (s == SURG_OK) s = judge_believed(&p, m);
+  if (s == SURG_OK) s = settle_pending(&p, m, false);
+  if (s == SURG_OK) s = judge_calls(&p, m);
+  if (s == SURG_OK) s = settle_pending(&p, m, true);
+  if (s == SURG_OK) s = judge_bodies(&p, m);
+  if (s == SURG_OK) s = settle_pending(&p, m, false);
+  surg__vec_free(m->ctx, &p.found);
+  surg__vec_free(m->ctx, &p.pending);
+  surg__arena_free(&p.texts);
+  return s;
 }
