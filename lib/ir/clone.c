@@ -216,6 +216,7 @@ static bool copy_payload(cloner *c, const surg_attr *a, surg_attr *n) {
 static bool fill_attr(cloner *c, const surg_attr *a, surg_attr *n, surg_node *node) {
   n->name = name_of(c, a->name);
   n->untyped = a->untyped;
+  n->fields = a->fields;
   n->lost = a->lost;
   n->ref = name_of(c, a->ref);
   n->kind = a->kind;

@@ -210,6 +210,7 @@ struct surg_attr {
   surg_attr_kind kind;
   bool dirty;      /* values differ from the source, or a subgraph is dirty */
   bool untyped;    /* the source has no type field (optional in IR version 1) */
+  uint32_t fields; /* value fields of the source that are present, as bits; 0: not from a file */
   uint8_t lost;    /* kind of a reference outside functions without a value; `kind` is UNDEFINED */
   surg__src src;
   uint32_t count;  /* elements of the list kinds; 1 or 0 for the others */

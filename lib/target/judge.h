@@ -145,6 +145,20 @@ bool surg__judge_stray_reference(const struct surg__defect *d);
 /* Whether it is one beside a value in a subgraph. An engine that has ONNX's checker examine
  * subgraphs rejects it. */
 bool surg__judge_is_checked_reference(const surg_model *m, const struct surg__defect *d);
+/* Whether the engine reads the value of an attribute that the loader read, although the attribute
+ * has other values, too, or none of its type (judge_fields.c). */
+bool surg__judge_reads_field(const surg__target *t, const struct surg__defect *d);
+/* Whether the attribute has a value in the field of its type, beside others. */
+bool surg__judge_has_own_field(const struct surg__defect *d);
+bool surg__judge_is_field(const char *name);
+/* Whether the engine converts a number of another kind than the operator expects; and what makes
+ * the attribute of a copy one of that kind. False: out of memory. */
+bool surg__judge_converts(const surg__target *t, const struct surg__defect *d);
+bool surg__judge_convert(struct surg__defect *d);
+/* Whether it rejects the kind: several numbers for one, or a fraction for an integer. */
+bool surg__judge_refuses_kind(const surg__target *t, const struct surg__defect *d);
+/* Whether the engine accepts the defect, whatever the target states of its code (verdict.c). */
+bool surg__judge_is_among(const surg__target *t, const struct surg__defect *d);
 /* Whether the target accepts some defects of a code: "E117/untyped" (verdict.c). */
 bool surg__judge_accepts_some(const surg__target *t, const char *what);
 /* Whether the defect is of a Constant node that the engine makes an initializer of all the same

@@ -56,10 +56,26 @@ static bool is_untyped(const surg__target *t, const surg__defect *d) {
          surg__judge_accepts_some(t, "E117/untyped");
 }
 
+/* Whether the engine accepts the defect of a node, which then is one of its operator: the loader
+ * read what the engine reads. */
+static bool is_resolved(const surg__target *t, const surg__defect *d) {
+  static const char *const codes[] = {"E107", "E113", "E115", "E117"};
+  for (size_t i = 0; i < SURG_COUNT(codes); i++)
+    if (!strcmp(codes[i], d->code)) return surg__judge_is_among(t, d) && d->node->opaque;
+  return false;
+}
+
+/* Gives the node of a copy its operator. */
+static void resolve(surg_node *n) {
+  n->faulty = n->opaque = n->resolved = false;
+  n->types_stale = true;
+  surg__touch_node(n);
+}
+
 static bool is_lax(const surg__target *t, const surg_model *m, const surg__defect *d) {
   if (d->cured || !d->node || d->node->erased) return false;
   if (is_repeated(d)) return surg__target_finding(t, "E118") == SURG__LEGAL;
-  if (is_untyped(t, d)) return true;
+  if (is_untyped(t, d) || surg__judge_converts(t, d) || is_resolved(t, d)) return true;
   if (!t->lax_attributes) return false;
   if (surg__judge_unset_reference(d)) return !has_repeated_names(d->node);
   if (!surg__judge_stray_reference(d)) return surg__judge_made_value(t, d);
@@ -129,6 +145,8 @@ static bool type_attribute(surg_node *n, const surg_attr *a) {
 /* Replaces what the defect of a copy is about by what the engine reads; false: not possible. */
 static bool apply(surg__defect *d, bool empty) {
   surg_node *n = d->node;
+  if (!strcmp(d->code, "E116") && d->attr && !surg__judge_is_constant(n))
+    return surg__judge_convert(d);
   if (d->kind == SURG__DEFECT_UNTYPED) return type_attribute(n, d->attr);
   if (is_repeated(d)) {
     keep_last(n);
@@ -216,10 +234,13 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
     if (!is_lax(t, m, d)) continue;
     if (surg__judge_stray_reference(d) && is_valueless(d->attr) && is_list(d->attr->lost))
       emptied = true;
-    possible = apply(&copy->defects.items[i], empty);
+    if (!is_resolved(t, d)) possible = apply(&copy->defects.items[i], empty);
   }
   if (t->lax_attributes) drop_overloads(t, copy);
   surg_model_open_findings(copy); /* tests which are cured, and finds those that they hid */
+  for (size_t i = 0; i < m->defects.count; i++)
+    if (m->defects.items[i].node && is_resolved(t, &m->defects.items[i]))
+      resolve(copy->defects.items[i].node);
   surg_status s = copy->status;
   if (emptied) lists.empty_lists = SURG__YES;
   /* A type 0 is one that shape inference does not find here. */
@@ -267,6 +288,12 @@ typedef struct relay {
   bool objected;
 } relay;
 
+/* Passes warnings on: of a model that is supported as the engine reads it. */
+static void pass_warning(void *user, const surg__objection *o) {
+  const relay *r = user;
+  if (o->verdict == SURG__LEGAL) r->fn(r->user, o);
+}
+
 static void pass_on(void *user, const surg__objection *o) {
   relay *r = user;
   r->objected = r->objected || o->verdict != SURG__LEGAL;
@@ -285,8 +312,9 @@ surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_mo
   if (first_lax(t, m, true) < m->defects.count &&
       (s = judge_copy(t, m, true, judge, &empty)) != SURG_OK)
     return s;
-  if (absent.worst == SURG__LEGAL && empty.worst == SURG__LEGAL) return SURG_OK;
   relay r = {.fn = fn, .user = user};
+  if (absent.worst == SURG__LEGAL && empty.worst == SURG__LEGAL)
+    return judge(t, m, pass_warning, &r);
   if (d == m->defects.count)
     doubt(t, overloaded, &absent, pass_on, &r);
   else if (absent.worst == SURG__ILLEGAL && empty.worst != SURG__LEGAL)

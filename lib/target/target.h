@@ -249,6 +249,10 @@ struct surg_target {
   surg__tlist rejects_some;   /* findings (CODE/KIND) that are rejected all the same */
   surg__tlist flags;          /* attributes (Op.attr) of which any value but 0 counts as 1 */
   surg__tlist lax_values;     /* operators, or attributes (Op.attr), that may have any value */
+  surg__tlist attribute_order; /* fields of AttributeProto: the engine reads the first that is
+                                * present, whatever the type is. Empty: it reads by type */
+  surg__tlist list_attributes; /* attributes that it reads from `ints` all the same */
+  surg__tlist spare_inputs;    /* operators that ignore absent inputs after those that they have */
   surg__tlist undefined_types; /* attributes (Op.attr) with an element type that may be 0: the
                                 * result is as declared */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */

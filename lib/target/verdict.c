@@ -324,18 +324,45 @@ static bool is_void(const surg_node *n) {
   return s && (!in || !out);
 }
 
-/* Whether the target accepts the defect although it states nothing of its code, or rejects others:
- * an undefined output of the model; a value that is defined twice, if one of the nodes has a name;
- * an attribute without a type; a function that calls itself, and that nothing else calls. */
-static bool is_among(const surg__target *t, const surg__defect *d) {
+/* Whether the inputs of the node beyond those of its operator are absent, and the engine ignores
+ * them. */
+static bool is_spare(const surg__target *t, const surg_node *n) {
+  const surg_schema *s = n ? schema_of(n) : NULL;
+  if (!s || n->n_in <= s->max_in || !is_of(&t->spare_inputs, n)) return false;
+  for (uint32_t i = (uint32_t)s->max_in; i < n->n_in; i++)
+    if (surg_node_input(n, i)) return false;
+  return true;
+}
+
+/* Whether the node lacks the attribute `name`: "Cast.to". */
+static bool lacks(const surg_node *n, const char *name) {
+  const char *dot = strchr(name, '.');
+  if (!n || !dot || surg_node_domain(n)[0] || surg_node_attr(n, dot + 1)) return false;
+  return strlen(n->op_type) == (size_t)(dot - name) &&
+         !strncmp(n->op_type, name, (size_t)(dot - name));
+}
+
+/* Whether an entry of `accepts_some` is about the defect: an undefined output of the model; a value
+ * that is defined twice, if one of the nodes has a name; an attribute without a type, or with
+ * further values; a function that calls itself, and that nothing else calls; spare inputs; an
+ * attribute that the node lacks. */
+static bool is_about(const surg__target *t, const surg__defect *d, const char *how) {
+  const surg_node *first = d->first ? surg_value_producer(d->first, NULL) : NULL;
+  if (!strcmp(how, "output")) return !d->node;
+  if (!strcmp(how, "named")) return has_name(d->node) || has_name(first);
+  if (!strcmp(how, "uncalled")) return d->function && !d->function->called;
+  if (!strcmp(how, "untyped")) return d->kind == SURG__DEFECT_UNTYPED;
+  if (!strcmp(how, "fields")) return surg__judge_has_own_field(d);
+  if (!strcmp(how, "spare")) return is_spare(t, d->node);
+  return lacks(d->node, how);
+}
+
+bool surg__judge_is_among(const surg__target *t, const surg__defect *d) {
+  if (surg__judge_reads_field(t, d)) return true;
   for (size_t i = 0; i < t->accepts_some.n; i++) {
     const char *code = t->accepts_some.items[i], *how = strchr(code, '/');
-    const surg_node *first = d->first ? surg_value_producer(d->first, NULL) : NULL;
     if (!how || strncmp(code, d->code, (size_t)(how - code)) != 0) continue;
-    if (!strcmp(how, "/output")) return !d->node;
-    if (!strcmp(how, "/named")) return has_name(d->node) || has_name(first);
-    if (!strcmp(how, "/uncalled")) return d->function && !d->function->called;
-    if (!strcmp(how, "/untyped")) return d->kind == SURG__DEFECT_UNTYPED;
+    if (is_about(t, d, how + 1)) return true;
   }
   return false;
 }
@@ -459,8 +486,8 @@ static void judge_loaded(passing *p, surg_model *m) {
     const bool idle = p->t->lax_attributes && !strcmp(d->code, "E119") && is_idle(d);
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,
                (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d),
-                       is_among(p->t, d) || (idle && idle_verdict(d) == SURG__YES), NULL, NULL,
-                       is_void_rejected(p->t, d)});
+                       surg__judge_is_among(p->t, d) || (idle && idle_verdict(d) == SURG__YES), NULL, NULL,
+                       is_void_rejected(p->t, d) || surg__judge_refuses_kind(p->t, d)});
   }
 }
 

@@ -258,6 +258,7 @@ static bool read_attr(reader *r, surg_function *fn) {
   if (L->status != SURG_OK || !name || !(r->a = new_attr(r, fn, name, kind))) return false;
   r->a->src = surg__load_src(r->f);
   r->a->untyped = !r->p->has_type || r->p->type == 0;
+  r->a->fields = (uint32_t)r->present; /* numbers below 32 */
   if (repaired && r->node) {
     r->a->dirty = r->node->attrs_dirty = true;
     surg__touch_node(r->node);
