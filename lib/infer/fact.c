@@ -229,9 +229,22 @@ static surg_dim settle(surg__infer *c, surg_value *v, size_t axis, surg_dim d) {
   return d.expr ? d : surg__expr_dim(surg__expr_anonymous(c->m, v, (uint32_t)axis));
 }
 
-/* A tensor type of settled dimensions (their names are interned). */
+/* The entry of c->shared for a type of settled dimensions. */
+static const surg_type **shared_slot(surg__infer *c, int dtype, const surg_dim *dims, size_t rank) {
+  uint64_t hash = (uint64_t)dtype << 8 | rank;
+  for (size_t i = 0; i < rank; i++) {
+    const uint64_t dim = dims[i].expr ? dims[i].expr->hash : (uint64_t)dims[i].value;
+    hash = (hash ^ dim) * 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio: spreads adjacent sizes */
+  }
+  return &c->shared[hash >> 58];
+}
+
+/* A tensor type of settled dimensions (their names are interned). Most values of a model have one
+ * of a few types; equal ones that are made one after another are one object. */
 static const surg_type *tensor_type(surg__infer *c, int dtype, const surg_dim *dims, size_t rank) {
   assert(rank <= SURG_LIMIT_RANK);
+  const surg_type **slot = shared_slot(c, dtype, dims, rank);
+  if (*slot && (*slot)->dtype == dtype && same_dims(*slot, dims, rank)) return *slot;
   surg_type *t = surg__type_new(c->m, SURG_TYPE_TENSOR);
   surg_dim *copy = t ? surg__arena_alloc(&c->m->arena, rank ? rank * sizeof *copy : 1) : NULL;
   if (!copy) return NULL;
@@ -240,6 +253,7 @@ static const surg_type *tensor_type(surg__infer *c, int dtype, const surg_dim *d
   t->has_rank = true;
   t->rank = (uint32_t)rank;
   t->dims = copy;
+  *slot = t;
   return t;
 }
 
@@ -305,6 +319,7 @@ void surg__infer_set(surg__infer *c, surg_value *v, int dtype, const surg_dim *d
   const surg_type *old = state_of(c, v)->old;
   surg_dim own[SURG_LIMIT_RANK];
   assert(rank <= SURG_LIMIT_RANK);
+  own[0] = surg__dim(0); /* a scalar has none */
   for (size_t i = 0; i < rank; i++) own[i] = settle(c, v, i, dims[i]);
   if (old && old->kind == SURG_TYPE_TENSOR && old->dtype == dtype && same_dims(old, own, rank))
     publish(c, v, old);

@@ -97,6 +97,7 @@ typedef struct surg__infer {
   surg__call_fn on_call; /* or NULL */
   void *user;            /* passed to on_call */
   size_t elems_left;
+  const surg_type *shared[64]; /* types that were made last, by a hash of what they state */
   size_t measured;      /* outputs with a known size, and their bytes */
   uint64_t bytes;
   bool as_file;         /* also count the file size of constants that have consumers */
@@ -110,12 +111,12 @@ typedef struct surg__infer {
 typedef struct surg__istate {
   const surg_type *old; /* what the previous inference found: reused where it is equal */
   const surg__elems *elems;
-  bool has_elems; /* the elements are final: `elems`, or NULL for none */
-  bool refuted;   /* the assumption about an input of a body is wrong */
   const surg_type *seed; /* the type of an input of a body in the next round */
-  bool joined;           /* a walk for some call has reached this value */
   const surg_type *all;  /* for a value in a function: what is common to all walks so far */
   const surg__elems *all_elems;
+  bool has_elems; /* the elements are final: `elems`, or NULL for none */
+  bool refuted;   /* the assumption about an input of a body is wrong */
+  bool joined;    /* a walk for some call has reached this value */
 } surg__istate;
 
 typedef void (*surg__infer_fn)(surg__infer *c);
