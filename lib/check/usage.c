@@ -6,7 +6,7 @@
 static void check_names(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
-      if (!n->name_next || n->hh.tbl) continue; /* unnamed, or the first node of that name */
+      if (!n->name_next || n->tabled) continue; /* unnamed, or the first node of that name */
       const bool described = surg__check_has_text(c);
       const surg_node *first = described ? surg_graph_find_node(g, n->name) : NULL;
       surg__check_found(c, "W212", described ? surg__locate_node(n) : NULL,

@@ -12,6 +12,7 @@ surg_model *surg__model_alloc(surg_context *ctx) {
   m->ctx = ctx;
   surg__arena_init(&m->arena, ctx);
   surg__arena_init(&m->elems, ctx);
+  m->nodes_by_name.of_nodes = true;
   m->next_custom_op = 65536;
   m->resolve_gen = 1;
   return m;

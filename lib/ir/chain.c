@@ -106,19 +106,15 @@ static void detach_graph(surg_graph *g) {
 }
 
 static void erase_contents(surg_model *m, surg_graph *g) {
-  SURG_HASH_LOCALS(m->ctx);
-  HASH_CLEAR(hh, g->nodes_by_name);
-  HASH_CLEAR(hh, g->values_by_name);
   for (surg_value *v = g->first_value; v; v = v->next) {
-    if (v->indexed) surg__name_lose(v);
-    v->hh.tbl = NULL;
+    surg__value_unindex(v);
     /* Only soft uses are left, of training_info: the file's reference then dangles. */
     while (v->uses) surg__use_unlink(v->uses);
     v->erased = true;
     surg__emit(m, SURG_EVENT_ERASE_VALUE, g, NULL, v, NULL, NULL);
   }
   for (surg_node *n = g->first; n; n = n->next) {
-    n->hh.tbl = NULL;
+    surg__node_unindex(n);
     n->erased = true;
     surg__emit(m, SURG_EVENT_ERASE_NODE, g, n, NULL, NULL, NULL);
   }

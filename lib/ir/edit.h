@@ -39,6 +39,13 @@ surg__blob *surg__blob_derive(surg_model *m, uint64_t n, surg__derive_fn fn,
                               surg_release_fn release, void *user);
 
 /* --- names --- */
+void *surg__table_find(const surg_model *m, const surg__table *t, const surg_graph *g,
+                       const char *name);
+/* Adds an item whose graph and name have no entry. False: no memory, the model fails. */
+bool surg__table_add(surg_model *m, surg__table *t, void *item);
+void surg__table_replace(const surg_model *m, surg__table *t, const void *old, void *item);
+/* Call it before the graph or name of the item changes. */
+void surg__table_remove(const surg_model *m, surg__table *t, const void *item);
 static inline bool surg__default_domain(const char *d) {
   return !d[0] || strcmp(d, "ai.onnx") == 0;
 }
@@ -48,8 +55,7 @@ const char *surg__fresh(surg_model *m, const char *stem);
 bool surg__value_index(surg_value *v);
 void surg__value_unindex(surg_value *v);
 bool surg__node_index(surg_node *n);
-bool surg__node_unindex(surg_node *n); /* false: no memory, nothing changed */
-void surg__name_lose(surg_value *v); /* after v left its table: decrements `values` of its name */
+void surg__node_unindex(surg_node *n);
 /* Whether a value of g can get this name: no value visible in g or inside g has it. */
 bool surg__name_free(const surg_graph *g, const char *interned);
 /* Renames v and marks everything that contains its name as dirty. */

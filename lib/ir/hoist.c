@@ -136,7 +136,7 @@ static bool move_values(hoist *h) {
 static bool move_nodes(hoist *h) {
   while (h->from->first) {
     surg_node *n = h->from->first;
-    if (!surg__node_unindex(n)) return false;
+    surg__node_unindex(n);
     surg__order_remove(n);
     n->graph = h->to;
     surg__order_insert(n, h->before);

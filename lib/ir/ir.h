@@ -8,8 +8,9 @@
  * Invariants (surg_model_verify checks them):
  * - A use is in the use list of its value and in exactly one place: a node's input array, a graph's
  *   output array, or a soft reference.
- * - The value tables contain each named value of a graph once; names of live values of one graph
- *   are unique. The node tables map a name to the first node of a ring of nodes with this name.
+ * - The value table contains each value of a graph whose name another value of the model has, too;
+ *   names of live values of one graph are unique. The node table maps a graph and a name to the
+ *   first node of a ring of nodes with this name.
  * - Order keys increase strictly along the node list.
  * - A value belongs to the graph it is defined in; a use in an inner graph is a capture.
  * - dirty bits are upward closed: if an object is dirty, every object that contains it is dirty. */
@@ -42,6 +43,12 @@ typedef struct surg__names {
   } * slots;
   size_t size, count; /* slots: a power of two, or 0; names */
 } surg__names;
+/* A table of values or of nodes by graph and name (lib/ir/table.c). */
+typedef struct surg__table {
+  void **slots;       /* NULL: free */
+  size_t size, count; /* slots: a power of two, or 0; entries */
+  bool of_nodes;
+} surg__table;
 #define surg__name_of(str) ((surg__name *)((char *)(uintptr_t)(str) - offsetof(surg__name, s)))
 
 /* A byte range of the source file. Offset and length 0: none (the object was created, not read). */
@@ -172,9 +179,9 @@ struct surg_tensor {
   uint32_t rank;
   const int64_t *dims;
   uint64_t count, bytes;
-  surg__view view;
   surg__span msg;  /* the TensorProto (or SparseTensorProto) it was read from */
   surg__span data; /* RAW: range of the source; EXTERNAL: range of the data file */
+  uint8_t view;    /* surg__view */
   bool lost;       /* with VIEW_ABSENT: its data file is missing or too short */
   bool missing;    /* with `lost`: the data file is missing or too short, or the elements are
                     * stripped */
@@ -182,10 +189,10 @@ struct surg_tensor {
   bool asked;      /* with `lost`: its elements were requested */
   bool defective;  /* lenient load: `data` interprets an invalid message */
   uint8_t stored;  /* with VIEW_ABSENT: bytes per element in `data`, if more than dtype has */
-  const char *odd_key; /* of its external_data entries, the first key that ONNX does not define */
-  const char *location; /* with `missing`: of the data file, interned; NULL: stripped */
   bool linked;     /* EXTERNAL without a message: the reference is written, not the elements */
   bool shapeless;  /* lenient load: dims and dtype in the file are invalid and not used */
+  const char *odd_key; /* of its external_data entries, the first key that ONNX does not define */
+  const char *location; /* with `missing`: of the data file, interned; NULL: stripped */
   surg__datafile *file;
   surg__blob *blob;
   const surg__codec *codec; /* EXTERNAL: `data` is encoded; ABSENT: entries of a stripped tensor */
@@ -282,17 +289,17 @@ struct surg_value {
   surg_node *producer; /* NULL: an input, an initializer, or both */
   uint32_t output;     /* output index at the producer */
   bool input, initializer, erased;
-  bool
-      undefined; /* lenient load: used, but no input, initializer or node defines it */
+  bool undefined;  /* lenient load: used, but no input, initializer or node defines it */
   uint8_t pinned; /* SURG__PIN_ bits: what refers to it by name */
   bool indexed;    /* surg__find_value finds it */
+  bool tabled;     /* in model->values_by_name; while another value of the model has its name */
   bool named_here; /* created, moved or renamed: saving makes its name unique */
   bool init_dirty; /* saving must write the initializer's TensorProto again */
+  bool in_value_info; /* decl is an entry of value_info */
+  uint8_t passed;     /* for lib/target: what calls do with this input of a function */
   /* In order: OUTPUT uses (those of the value's own graph first), NODE uses, SOFT uses. */
   surg_use *uses, *uses_tail, *last_output, *first_soft;
   surg__decl decl;          /* of the input, else of its value_info entry */
-  bool in_value_info;       /* decl is an entry of value_info */
-  uint8_t passed;           /* for lib/target: what calls do with this input of a function */
   const surg_type *inferred;
   const struct surg__elems *elems; /* known facts about its elements; valid while `inferred` is */
   const struct surg__found *found; /* cached range; valid while `elems` is */
@@ -301,8 +308,6 @@ struct surg_value {
   surg__src init_src;
   surg_value *prev, *next;            /* values of the graph, in order of creation */
   surg_value *init_prev, *init_next;  /* initializers of the graph, in file order */
-  UT_hash_handle hh;                  /* graph->values_by_name, keyed by the `name` pointer; used
-                                       * while another value of the model has the same name */
   void *scratch;                      /* for lib/io, one algorithm at a time */
   void *work;                         /* for lib/ir, valid within one call */
 };
@@ -320,6 +325,7 @@ struct surg_node {
   bool erased;
   bool faulty; /* the load reported an error at this node (lib/io/load/load.h) */
   bool opaque; /* treated as an operator without schema, since the node is faulty */
+  bool tabled; /* in model->nodes_by_name: the first of the ring of its name */
   bool queued; /* in the work list of the rule driver */
   bool sheltered; /* result of surg_node_sheltered */
   bool kept;      /* --keep protects it by its place or a pattern, during a run */
@@ -335,7 +341,6 @@ struct surg_node {
   surg__soft *softs;
   surg__src src;
   surg_node *name_prev, *name_next; /* ring of the nodes with this name */
-  UT_hash_handle hh; /* graph->nodes_by_name, keyed by the `name` pointer; first of the ring */
   void *scratch;
   void *work;
 };
@@ -380,8 +385,6 @@ struct surg_graph {
   surg__annotation *annotations;
   surg__stray *strays;
   bool strays_marked; /* the names of `strays` have their `stray` bit set */
-  surg_value *values_by_name;
-  surg_node *nodes_by_name;
   surg_graph *next; /* all graphs of the model, outer before inner */
   surg_graph *prev;
   uint64_t nondet_epoch; /* epoch + 1 at which nondet was computed; 0: never */
@@ -498,6 +501,8 @@ struct surg_model {
   surg_graph *graph;
   surg_graph *graphs_tail;
   surg__names names;
+  surg__table values_by_name; /* values whose name another value of the model has, too */
+  surg__table nodes_by_name;  /* first nodes of rings of nodes with one name */
   const char *none; /* the interned "" */
   surg__soft *training; /* references that pin values */
   struct surg__opid *custom_ops;

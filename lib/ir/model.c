@@ -38,14 +38,11 @@ void surg__resolve_free(surg_model *m);
 void surg_model_free(surg_model *m) {
   if (!m) return;
   surg_context *ctx = m->ctx;
-  SURG_HASH_LOCALS(ctx);
   free_function_lists(m);
-  for (surg_graph *g = m->graphs_tail; g; g = g->prev) {
-    HASH_CLEAR(hh, g->values_by_name);
-    HASH_CLEAR(hh, g->nodes_by_name);
-  }
   surg__resolve_free(m);
   surg__free(ctx, m->names.slots);
+  surg__free(ctx, m->values_by_name.slots);
+  surg__free(ctx, m->nodes_by_name.slots);
   for (size_t i = 0; i < m->blobs.count; i++) surg__blob_unref(m->blobs.items[i]);
   surg__vec_free(ctx, &m->blobs);
   surg__spill_unref(m->spill);

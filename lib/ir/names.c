@@ -14,8 +14,7 @@ static struct surg__name_slot *slot_of(const surg__names *t, const char *s, size
   for (size_t i = hash & mask;; i = (i + 1) & mask) {
     struct surg__name_slot *slot = &t->slots[i];
     if (!slot->name) return slot;
-    if (slot->hash == hash && slot->name->len == n && memcmp(slot->name->s, s, n) == 0)
-      return slot;
+    if (slot->hash == hash && slot->name->len == n && memcmp(slot->name->s, s, n) == 0) return slot;
   }
 }
 
@@ -106,8 +105,8 @@ const char *surg__fresh(surg_model *m, const char *stem) {
   char text[STEM_MAX + 32];
   if (n) memcpy(text, stem, n);
   for (;;) {
-    int digits = snprintf(text + n, sizeof text - n, n ? "_%llu" : "v%llu",
-                          (unsigned long long)m->fresh++);
+    int digits =
+        snprintf(text + n, sizeof text - n, n ? "_%llu" : "v%llu", (unsigned long long)m->fresh++);
     assert(digits > 0);
     size_t total = n + (size_t)digits;
     assert(total < sizeof text);
@@ -137,23 +136,20 @@ static void drop_strays(surg_graph *g, const char *name) {
 }
 
 static bool value_table_add(surg_value *v) {
-  SURG_HASH_LOCALS(v->graph->model->ctx);
-  HASH_ADD_KEYPTR(hh, v->graph->values_by_name, &v->name, sizeof v->name, v);
-  if (!surg__hash_failed) return true;
-  v->hh.tbl = NULL;
-  surg__failed(v->graph->model);
-  return false;
+  surg_model *m = v->graph->model;
+  v->tabled = surg__table_add(m, &m->values_by_name, v);
+  return v->tabled;
 }
 
-/* Most names belong to one value of the model, which `last` of the name points to. The tables of
- * graphs are only for names of several values, as in parallel branches and functions. */
+/* Most names belong to one value of the model, which `last` of the name points to. The table is
+ * only for names of several values, as in parallel branches and functions. */
 bool surg__value_index(surg_value *v) {
   if (!v->name[0]) return true;
   assert(!v->indexed);
   drop_strays(v->graph, v->name);
   surg__name *name = surg__name_of(v->name);
   if (name->values > 0) {
-    if (name->last && !name->last->hh.tbl && !value_table_add(name->last)) return false;
+    if (name->last && !name->last->tabled && !value_table_add(name->last)) return false;
     if (!value_table_add(v)) return false;
   }
   name->values++;
@@ -162,20 +158,16 @@ bool surg__value_index(surg_value *v) {
   return true;
 }
 
-void surg__name_lose(surg_value *v) {
+void surg__value_unindex(surg_value *v) {
+  if (!v->indexed) return;
+  surg_model *m = v->graph->model;
+  if (v->tabled) surg__table_remove(m, &m->values_by_name, v);
+  v->tabled = false;
   surg__name *name = surg__name_of(v->name);
-  assert(v->indexed && name->values > 0);
+  assert(name->values > 0);
   name->values--;
   if (name->last == v) name->last = NULL;
   v->indexed = false;
-}
-
-void surg__value_unindex(surg_value *v) {
-  if (!v->indexed) return;
-  SURG_HASH_LOCALS(v->graph->model->ctx);
-  if (v->hh.tbl) HASH_DELETE(hh, v->graph->values_by_name, v);
-  v->hh.tbl = NULL;
-  surg__name_lose(v);
 }
 
 surg_value *surg__find_value(const surg_graph *g, const char *interned) {
@@ -183,10 +175,7 @@ surg_value *surg__find_value(const surg_graph *g, const char *interned) {
   if (name->values == 0) return NULL;
   if (name->last && name->last->graph == g) return name->last;
   if (name->last && name->values == 1) return NULL; /* the value is in another graph */
-  SURG_HASH_LOCALS(g->model->ctx);
-  surg_value *v;
-  HASH_FIND(hh, g->values_by_name, &interned, sizeof interned, v);
-  return v;
+  return surg__table_find(g->model, &g->model->values_by_name, g, interned);
 }
 
 surg_value *surg_graph_find_value(const surg_graph *g, const char *name) {
@@ -209,35 +198,18 @@ surg_value *surg_graph_lookup_value(const surg_graph *g, const char *name) {
 /* --- nodes by name: the table contains the first node of a ring of nodes with one name --- */
 
 static surg_node *first_named(const surg_graph *g, const char *interned) {
-  SURG_HASH_LOCALS(g->model->ctx);
-  surg_node *n;
   if (!surg__name_of(interned)->node) return NULL;
-  HASH_FIND(hh, g->nodes_by_name, &interned, sizeof interned, n);
-  return n;
-}
-
-static bool table_add(surg_node *n) {
-  SURG_HASH_LOCALS(n->graph->model->ctx);
-  HASH_ADD_KEYPTR(hh, n->graph->nodes_by_name, &n->name, sizeof n->name, n);
-  if (!surg__hash_failed) return true;
-  n->hh.tbl = NULL;
-  surg__failed(n->graph->model);
-  return false;
-}
-
-static void table_remove(surg_node *n) {
-  assert(n->hh.tbl);
-  SURG_HASH_LOCALS(n->graph->model->ctx);
-  HASH_DELETE(hh, n->graph->nodes_by_name, n);
-  n->hh.tbl = NULL;
+  return surg__table_find(g->model, &g->model->nodes_by_name, g, interned);
 }
 
 bool surg__node_index(surg_node *n) {
+  surg_model *m = n->graph->model;
   if (!n->name[0]) return true;
   assert(!n->name_next && !n->name_prev);
   surg_node *first = first_named(n->graph, n->name);
   if (!first) {
-    if (!table_add(n)) return false;
+    if (!surg__table_add(m, &m->nodes_by_name, n)) return false;
+    n->tabled = true;
     surg__name_of(n->name)->node = true;
     n->name_prev = n->name_next = n;
     return true;
@@ -249,18 +221,21 @@ bool surg__node_index(surg_node *n) {
   return true;
 }
 
-bool surg__node_unindex(surg_node *n) {
-  if (!n->name_next) return true;
+void surg__node_unindex(surg_node *n) {
+  if (!n->name_next) return;
+  surg_model *m = n->graph->model;
   surg_node *next = n->name_next;
   assert(n->name_prev->name_next == n && next->name_prev == n);
-  bool first = n->hh.tbl != NULL;
-  /* The next node enters the table before this one leaves it: only entering can fail. */
-  if (first && next != n && !table_add(next)) return false;
-  if (first) table_remove(n);
+  if (n->tabled && next != n) {
+    surg__table_replace(m, &m->nodes_by_name, n, next);
+    next->tabled = true;
+  } else if (n->tabled) {
+    surg__table_remove(m, &m->nodes_by_name, n);
+  }
+  n->tabled = false;
   n->name_prev->name_next = next;
   next->name_prev = n->name_prev;
   n->name_prev = n->name_next = NULL;
-  return true;
 }
 
 surg_node *surg_graph_find_node(const surg_graph *g, const char *name) {
@@ -271,7 +246,7 @@ surg_node *surg_graph_find_node(const surg_graph *g, const char *name) {
 
 surg_node *surg_node_next_named(const surg_node *n) {
   if (!surg__node_ok(n) || !n->name_next) return NULL;
-  return n->name_next->hh.tbl ? NULL : n->name_next;
+  return n->name_next->tabled ? NULL : n->name_next;
 }
 
 /* --- labels --- */

@@ -75,7 +75,7 @@ surg_status surg_node_set_name(surg_node *n, const char *name) {
   if (!interned) return s;
   if (interned == n->name) return SURG_OK;
   const char *old = n->name;
-  if (!surg__node_unindex(n)) return m->status;
+  surg__node_unindex(n);
   n->name = interned;
   if (!surg__node_index(n)) return m->status;
   n->name_dirty = n->named_here = true;
@@ -299,7 +299,7 @@ surg_status surg_node_erase(surg_node *n) {
   if (s != SURG_OK) return s;
   surg_graph *g = n->graph;
   surg_model *m = g->model;
-  if (!surg__node_unindex(n)) return m->status;
+  surg__node_unindex(n);
   surg_graph *inner = surg__chain_node(n);
   if (inner) surg__chain_erase(m, inner);
   for (uint32_t i = 0; i < n->n_in; i++) surg__use_unlink(&n->in[i]);

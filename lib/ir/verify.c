@@ -149,7 +149,7 @@ static surg_status check_node_name(const surg_node *n) {
       n->name_next->graph != n->graph)
     return FAULT_N(n, "the ring of its name is broken");
   const surg_node *first = surg_graph_find_node(n->graph, n->name);
-  if (!first || first->name != n->name || (n->hh.tbl != NULL) != (first == n))
+  if (!first || first->name != n->name || n->tabled != (first == n))
     return FAULT_N(n, "its name is not indexed");
   return SURG_OK;
 }

@@ -2,7 +2,7 @@
 """large.py TOOL [--full] [--strict] [--dir DIR]: a large file is neither read nor copied through memory.
 
 A file of 80 MiB (--full: 1 GiB) with 1, 256 and many tensors is loaded, and loaded, pruned and saved. The
-peak of the process must stay below 32 MiB and 2 KiB a tensor: its record and that of its node. Then a chain, a star and a reversed
+peak of the process must stay below 32 MiB and 1 KiB a tensor: its record and that of its node. Then a chain, a star and a reversed
 chain of many nodes (--full: a million) are loaded, pruned and saved. Times are printed; --strict, for an
 idle machine, fails where one is above its goal."""
 import argparse
@@ -70,7 +70,7 @@ def one_file(tool, folder, total, count, report):
     report.line(f"{name}: prune and save, cp needs {copy * 1000:.0f} ms", save, 1.2 * copy)
     for what, command in (("load", ["--dry-run", "--pass", "", path]),
                           ("save", ["--no-fsync", "--pass", "prune", path, out])):
-        report.memory(f"{name}: {what}", measure(tool, command, folder)[2] << 10, 32 * MIB + 2 * 1024 * count)
+        report.memory(f"{name}: {what}", measure(tool, command, folder)[2] << 10, 32 * MIB + 1024 * count)
     for f in (path, out):
         if os.path.exists(f):
             os.unlink(f)
