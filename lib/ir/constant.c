@@ -72,6 +72,29 @@ surg_value *surg_graph_constant(surg_graph *g, surg_node *before, const char *na
   return n && surg__relabel(n->out[0], label) ? n->out[0] : NULL;
 }
 
+bool surg__initializers_fit(const surg_graph *from, const surg_graph *to) {
+  if (surg__takes_initializers(to)) return true;
+  for (const surg_value *v = from->first_init; v; v = v->init_next)
+    if (!v->input && (!v->tensor || v->tensor->view == SURG__VIEW_SPARSE ||
+                      !surg_graph_takes_constants(to)))
+      return false;
+  return true;
+}
+
+bool surg__constant_output(surg_value *v, surg_node *before, surg_tensor *t) {
+  surg_graph *g = v->graph;
+  surg_model *m = g->model;
+  assert(!v->producer && !v->initializer && t->model == m);
+  const char *empty = surg__intern(m, "", 0);
+  const char *op = empty ? surg__intern(m, "Constant", 8) : NULL;
+  surg_node *n = op ? surg__node_new(g, before, empty, op, empty, empty) : NULL;
+  if (!n || !surg__node_reserve(n, 0, 1, 1) || !surg__node_link_output(n, 0, v)) return false;
+  surg__node_mark_new(n);
+  surg__touch_node(n);
+  surg__emit(m, SURG_EVENT_CREATE_NODE, g, n, NULL, NULL, NULL);
+  return surg_node_set_tensor(n, "value", t) == SURG_OK;
+}
+
 /* Detaches v from its producer. */
 static void leave_node(surg_value *v) {
   surg_node *n = v->producer;

@@ -38,6 +38,8 @@ surg__blob *surg__blob_borrow(surg_model *m, const void *data, uint64_t n, surg_
 surg__blob *surg__blob_derive(surg_model *m, uint64_t n, surg__derive_fn fn,
                               surg_release_fn release, void *user);
 
+/* Makes v, which nothing computes, the output of a new Constant node before `before`. */
+bool surg__constant_output(surg_value *v, surg_node *before, surg_tensor *t);
 /* --- names --- */
 void *surg__table_find(const surg_model *m, const surg__table *t, const surg_graph *g,
                        const char *name);

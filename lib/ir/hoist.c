@@ -6,7 +6,6 @@ typedef struct hoist {
   surg_graph *from, *to;
   surg_node *before;
   surg_model *m;
-  bool constants; /* initializers become Constant nodes: `to` cannot have initializers */
 } hoist;
 
 static surg_status refuse(const hoist *h, const surg_graph *g, const surg_value *v) {
@@ -22,20 +21,7 @@ static surg_status check_captures(const hoist *h) {
   return v ? refuse(h, reader, v) : SURG_OK;
 }
 
-static surg_status check_constants(hoist *h) {
-  const surg_graph *to = h->to;
-  h->constants = h->from->n_inits > 0 &&
-                 (to->kind == SURG_GRAPH_FUNCTION || !h->m->has_ir_version ||
-                  h->m->ir_version < 4);
-  if (!h->constants) return SURG_OK;
-  if (surg_graph_opset(to, "") < 1 || surg_model_find_function(h->m, "", "Constant", ""))
-    return SURG_EUNSUPPORTED;
-  for (const surg_value *v = h->from->first_init; v; v = v->init_next)
-    if (!v->tensor || v->tensor->view == SURG__VIEW_SPARSE) return SURG_EUNSUPPORTED;
-  return SURG_OK;
-}
-
-static surg_status check(hoist *h) {
+static surg_status check(const hoist *h) {
   if (h->from->kind != SURG_GRAPH_SUBGRAPH || h->from == h->to ||
       !surg__graph_inside(h->from, h->to))
     return surg__graph_error(h->from, SURG_EUSAGE, "cannot be moved before that node");
@@ -46,7 +32,8 @@ static surg_status check(hoist *h) {
                                surg__q(h->m->ctx, v->name));
   }
   surg_status s = check_captures(h);
-  return s != SURG_OK ? s : check_constants(h);
+  if (s != SURG_OK || surg__initializers_fit(h->from, h->to)) return s;
+  return surg__graph_error(h->to, SURG_EUNSUPPORTED, "cannot have the initializers of a subgraph");
 }
 
 /* --- annotations move with their values, or are dropped --- */
@@ -86,18 +73,11 @@ static bool clear_label(const hoist *h, surg_value *v) {
 
 /* Makes an initializer the output of a Constant node, inserted before the moved nodes. */
 static bool to_constant(hoist *h, surg_value *v) {
-  assert(v->graph == h->to && v->tensor && !v->initializer);
-  const char *empty = surg__intern(h->m, "", 0);
-  const char *op = empty ? surg__intern(h->m, "Constant", 8) : NULL;
-  surg_node *n = op ? surg__node_new(h->to, h->before, empty, op, empty, empty) : NULL;
-  if (!n || !surg__node_link_output(n, 0, v)) return false;
-  surg__node_mark_new(n);
-  surg__touch_node(n);
+  surg_tensor *t = v->tensor;
   v->init_dirty = false;
   v->init_src = (surg__src){0};
-  surg_tensor *t = v->tensor;
   v->tensor = NULL;
-  return surg_node_set_tensor(n, "value", t) == SURG_OK;
+  return surg__constant_output(v, h->before, t);
 }
 
 static bool move_value(hoist *h, surg_value *v) {
@@ -115,7 +95,7 @@ static bool move_value(hoist *h, surg_value *v) {
     v->decl = (surg__decl){.dirty = true};
   }
   if (!initializer) return true;
-  if (h->constants) return to_constant(h, v);
+  if (!surg__takes_initializers(h->to)) return to_constant(h, v);
   surg__graph_push_initializer(h->to, v, t);
   return true;
 }

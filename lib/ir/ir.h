@@ -621,6 +621,8 @@ bool surg__value_visible(const surg_value *v, const surg_graph *g); /* defined i
 
 /* Whether constants of g can be initializers; if not, they are Constant nodes. */
 bool surg__takes_initializers(const surg_graph *g);
+/* Whether `to` can have the initializers of `from`, or Constant nodes in their place. */
+bool surg__initializers_fit(const surg_graph *from, const surg_graph *to);
 
 /* The location of an object, for messages: `graph.node[5] "If_5" (If).attribute "then_branch"...`.
  * The context owns the text; it is valid for the next few calls. O(nodes before it). */

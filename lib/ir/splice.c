@@ -46,6 +46,8 @@ static const char *label_of(splice *s, const surg_value *v) {
 static bool copy_initializer(splice *s, const surg_value *v, surg_value *to) {
   surg_tensor *t = v->tensor;
   if (!s->same && !surg__copy_tensor(s->m, t, &t)) return false;
+  if (to->graph == s->to && !surg__takes_initializers(s->to))
+    return surg__constant_output(to, s->before, t);
   if (s->same) to->init_src = v->init_src;
   to->init_dirty = true;
   surg__graph_push_initializer(to->graph, to, t);
@@ -299,6 +301,8 @@ surg_status surg_graph_splice(surg_graph *to, surg_node *before, surg_graph *fro
   for (size_t i = 0; i < n_in; i++)
     if (in[i] && !surg__value_visible(in[i], to)) return SURG_EUSAGE;
   if (loses_captures(from, to)) return SURG_EUSAGE;
+  if (!surg__initializers_fit(from, to))
+    return surg__graph_error(to, SURG_EUNSUPPORTED, "cannot have the initializers of the copy");
   splice x = {.m = m,
               .to = to,
               .before = before,

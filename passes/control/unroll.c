@@ -203,11 +203,7 @@ static bool body_fits(surg_graph *body) {
 /* Fills in l from n; false: not a loop that can be unrolled. */
 static bool read_loop(loop *l, surg_node *n) {
   if (!bodies_loop_of(&l->is, n) || !body_fits(l->is.body)) return false;
-  /* The body of a function has no initializers: those of the loop cannot move there. */
-  const surg_graph *g = surg_node_graph(n);
-  if (surg_graph_function(g) && !surg_graph_parent(g) &&
-      surg_graph_next_initializer(l->is.body, NULL))
-    return false;
+  if (!values_takes_initializers(surg_node_graph(n), l->is.body)) return false;
   const size_t n_out = surg_node_output_count(n);
   if (n_out > surg_graph_output_count(l->is.body) - l->is.first_out) return false;
   for (size_t i = l->is.states; i < n_out; i++) l->collected += bodies_read(n, i);

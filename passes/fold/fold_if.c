@@ -10,6 +10,7 @@
 #include "../util/bodies.h"
 #include "../util/give.h"
 #include "../util/numbers.h"
+#include "../util/values.h"
 #include "fold.h"
 
 #include <assert.h>
@@ -128,6 +129,8 @@ bool fold_branch(fold_state *f, surg_node *n, bool taken, surg_node **next) {
   size_t count = surg_node_output_count(n);
   surg_value **outs = branch_outputs(f, branch, count);
   if (!outs) return false;
+  if (!values_takes_initializers(g, branch))
+    return fold_leave(f, n, "its graph cannot have the initializers of the branch");
   if (!can_give_all(f, n, branch, outs, count))
     return fold_leave(f, n, "no Identity can replace its output");
   if (!fold_allow(f)) return false;

@@ -50,9 +50,23 @@ bool values_constant_holds(const surg_graph *g, bool in_function, int dtype) {
   return s && t && surg_schema_accepts(s, true, 0, t, dtype);
 }
 
+static bool takes_any_initializer(const surg_graph *g) {
+  return surg_graph_get_kind(g) != SURG_GRAPH_FUNCTION &&
+         surg_model_ir_version(surg_graph_model(g)) >= 4;
+}
+
 bool values_takes_constant(const surg_graph *g, int dtype) {
-  const bool in_function = surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION;
   if (!surg_graph_takes_constants(g)) return false;
-  if (!in_function && surg_model_ir_version(surg_graph_model(g)) >= 4) return true;
-  return values_constant_holds(g, in_function, dtype);
+  return takes_any_initializer(g) ||
+         values_constant_holds(g, surg_graph_get_kind(g) == SURG_GRAPH_FUNCTION, dtype);
+}
+
+bool values_takes_initializers(const surg_graph *g, const surg_graph *from) {
+  if (takes_any_initializer(g)) return true;
+  for (surg_value *v = surg_graph_next_initializer(from, NULL); v;
+       v = surg_graph_next_initializer(from, v)) {
+    const surg_tensor *t = surg_value_initializer(v); /* NULL: sparse */
+    if (!t || !values_takes_constant(g, surg_tensor_dtype(t))) return false;
+  }
+  return true;
 }

@@ -25,5 +25,7 @@ uint64_t values_respelling(const surg_value *old, const surg_value *by, surg_rep
 bool values_constant_holds(const surg_graph *g, bool in_function, int dtype);
 /* Whether a constant of that type can be added to g, as an initializer or as a node. */
 bool values_takes_constant(const surg_graph *g, int dtype);
+/* Whether the initializers of subgraph `from` can move to g, as initializers or as nodes. */
+bool values_takes_initializers(const surg_graph *g, const surg_graph *from);
 
 #endif

@@ -4,6 +4,7 @@
  * where its branch is not selected. */
 #include "base/counted.h"
 #include "base/taught.h"
+#include "ir/ir.h"
 #include "rewrite/lower/native.h"
 
 #define MOST_NODES 64u /* per branch, since both branches always run */
@@ -144,6 +145,8 @@ static bool read_side(branches *f, int k, const char *attr) {
   f->from[k] = surg__arena_array(f->b->m->arena, f->n + 1, sizeof *f->from[k]);
   if (!g || !f->from[k] || surg_graph_output_count(g) != f->n || surg_graph_input_count(g))
     return false;
+  if (!surg__initializers_fit(g, f->b->g))
+    return surg__b_lacks(f->b, attr, "its initializers cannot be moved out");
   f->side[k] = g;
   for (size_t i = 0; i < f->n; i++) f->from[k][i] = surg_graph_output(g, i);
   return may_run_always(f, g);
@@ -194,7 +197,8 @@ static surg_status if_to_branch(surg__builder *b) {
   if (surg__b_bad(b, !g, "the condition is not a constant") ||
       surg__b_bad(b, surg_graph_output_count(g) != count,
                   "the branch has another number of outputs") ||
-      surg__b_bad(b, surg_graph_input_count(g), "the branch has inputs"))
+      surg__b_bad(b, surg_graph_input_count(g), "the branch has inputs") ||
+      surg__b_bad(b, !surg__initializers_fit(g, b->g), "its initializers cannot be moved out"))
     return SURG_EUNSUPPORTED;
   surg_value **from = surg__arena_array(b->m->arena, count + 1, sizeof *from);
   if (!from) return SURG_ENOMEM;

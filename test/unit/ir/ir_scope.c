@@ -593,6 +593,72 @@ START_TEST(clone) {
 }
 END_TEST
 
+/* A function has no initializers: Constant nodes replace those of the copied graph. */
+START_TEST(splice_into_function) {
+  surg_function *f = surg_model_add_function(m, "dom", "F", "");
+  surg_graph *body = surg_function_graph(f);
+  ck_ok(surg_function_set_opset(f, "", 17));
+  surg_node *last = surg_graph_add_node(body, NULL, NULL, "Neg", 1);
+  surg_value *c = surg_graph_constant(then, NULL, "three", i64(m, 3));
+  ck_assert(surg_value_is_initializer(c));
+  ck_ok(surg_graph_add_output(then, c, NULL));
+  surg_value *out = NULL;
+  ck_ok(surg_graph_splice(body, last, then, NULL, 0, NULL, &out, 1));
+  ck_assert_uint_eq(surg_graph_initializer_count(body), 0);
+  const surg_node *by = surg_value_producer(out, NULL);
+  ck_assert_str_eq(surg_node_op_type(by), "Constant");
+  ck_assert(surg_node_before(by, last));
+  int64_t got = 0;
+  ck_assert_int_eq(surg__read_ints(surg_value_constant(out), &got, 1), 1);
+  ck_assert_int_eq(got, 3);
+  ck_ok(surg_model_verify(m));
+  /* Without an opset that has Constant nothing is copied. */
+  surg_graph *bare = surg_function_graph(surg_model_add_function(m, "dom", "G", ""));
+  const size_t nodes = surg_graph_node_count(bare);
+  ck_refused(ctx, surg_graph_splice(bare, NULL, then, NULL, 0, NULL, &out, 1), SURG_EUNSUPPORTED,
+             "initializers");
+  ck_assert_uint_eq(surg_graph_node_count(bare), nodes);
+  ck_ok(surg_model_verify(m));
+}
+END_TEST
+
+#define SAME 300
+
+static const char *nth(size_t i) {
+  static char name[16];
+  snprintf(name, sizeof name, "n%zu", i);
+  return name;
+}
+
+/* Values and nodes of the same names in two branches, some of which are erased or renamed. */
+START_TEST(names_of_two_branches) {
+  surg_graph *graphs[2] = {then, other};
+  surg_node *nodes[2][SAME];
+  for (size_t i = 0; i < 2 * SAME; i++) {
+    surg_node *n = nodes[i % 2][i / 2] = add1(graphs[i % 2], "Neg", x);
+    ck_ok(surg_node_set_name(n, nth(i / 2)));
+    named(n, nth(i / 2));
+  }
+  for (size_t i = 0; i < SAME; i += 3) ck_ok(surg_node_erase(nodes[0][i]));
+  for (size_t i = 1; i < SAME; i += 3) {
+    ck_ok(surg_node_set_name(nodes[1][i], "all"));
+    named(nodes[1][i], i % 2 ? "odd" : "even");
+    named(nodes[1][i], nth(i + SAME));
+  }
+  for (size_t i = 0; i < 2 * SAME; i++)
+    for (size_t k = 0; k < 2; k++) {
+      surg_node *n = i < SAME && (k ? i % 3 != 1 : i % 3 != 0) ? nodes[k][i] : NULL;
+      surg_node *moved = k && i >= SAME && i % 3 == 1 ? nodes[1][i - SAME] : n;
+      ck_assert_ptr_eq(surg_graph_find_node(graphs[k], nth(i)), n);
+      ck_assert_ptr_eq(surg_graph_find_value(graphs[k], nth(i)), moved ? out0(moved) : NULL);
+    }
+  size_t ring = 0;
+  for (surg_node *n = surg_graph_find_node(other, "all"); n; n = surg_node_next_named(n)) ring++;
+  ck_assert_uint_eq(ring, SAME / 3);
+  ck_ok(surg_model_verify(m));
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("ir_scope");
   TCase *t = tcase_create("scope");
@@ -622,6 +688,8 @@ int main(void) {
   tcase_add_test(t, label_keeps_bytes);
   tcase_add_test(t, find_node);
   tcase_add_test(t, clone);
+  tcase_add_test(t, splice_into_function);
+  tcase_add_test(t, names_of_two_branches);
   suite_add_tcase(s, t);
   return unit_run(s);
 }
