@@ -166,6 +166,7 @@ static bool apply(driver *d, const surg_rule *r) {
   /* Rules keep the types of values, and all but the lossy ones their proven elements: keep both,
    * since later rules need them. */
   surg_model *model = surg_pass_model(d->pass);
+  const uint64_t epoch = model->epoch;
   model->values_kept = r->exactness != SURG_LOSSY;
   d->ctx->rule = r->name;
   const surg_status s = surg__emit_stated(d->pass, d->m, &d->made);
@@ -174,7 +175,10 @@ static bool apply(driver *d, const surg_rule *r) {
   model->values_kept = false;
   if (r->exactness == SURG_LOSSY) model->values_changed++;
   if (s == SURG_EUNSUPPORTED) {
-    d->fuel++;
+    /* One that declined after an edit keeps its fuel: it might be tried again without end. */
+    const bool edited = model->epoch != epoch;
+    d->changed |= edited;
+    d->fuel += !edited;
     surg_pass_give_back(d->pass);
     d->failed = !keep_reason(d, r);
     return false;

@@ -697,12 +697,36 @@ static surg_value *first_result(const surg_node *n) {
   return NULL;
 }
 
+/* Removes what an emission made before it declined, where nothing reads it. */
+static surg_status unmake(surg__match *m, surg__made *made, size_t from) {
+  surg_status s = SURG_OK;
+  while (made && made->count > from && !s) {
+    surg_node *n = made->items[--made->count];
+    if (!surg_node_erased(n) && idle(m, n)) s = erase_node(m, n);
+  }
+  return s;
+}
+
+/* Reports an error of an emission, if no call that it made has done so. */
+static surg_status stopped(const surg__match *m, surg_status s) {
+  surg_context *ctx = m->m->ctx;
+  if (s == SURG_ENOMEM || s == SURG_ELIMIT || surg_context_error(ctx)) return s;
+  return surg__error(ctx, s, surg_model_path(m->m), "rule %s stopped: %s", m->rule->name,
+                     surg_status_name(s));
+}
+
 surg_status surg__emit_any(surg__match *m, surg__made *made) {
   const surg_node *root = m->nodes[m->rule->anchor];
   assert(root);
   const surg_value *result = first_result(root);
+  const size_t from = made ? made->count : 0;
   for (;;) {
-    const surg_status s = surg__emit_rule(m, made);
+    surg_status s = surg__emit_rule(m, made);
+    if (s == SURG_EUNSUPPORTED) {
+      const surg_status undone = unmake(m, made, from);
+      if (undone) s = undone;
+    }
+    if (s && s != SURG_EUNSUPPORTED) return stopped(m, s);
     if (s == SURG_EUNSUPPORTED) { /* keep this reason: surg__match_next has a general one */
       const char *why = m->why;
       char text[sizeof m->why_text];

@@ -300,7 +300,9 @@ bool surg__match_next(surg__match *m);
  * after them in node order. */
 bool surg__match_stands(const surg__match *m, const surg__rblock *b, uint16_t k);
 bool surg__match_keeps(const surg__match *m, const surg__rblock *b, const surg_node *n);
-/* Builds the selected emission, or the next one that can be built; otherwise as surg__emit_rule. */
+/* Builds the selected emission, or the next one that can be built; otherwise as surg__emit_rule.
+ * Nodes that an emission made before it declined are removed; an error has been reported, unless
+ * memory ran out. */
 surg_status surg__emit_any(surg__match *m, surg__made *made);
 /* Whether ONNX Runtime has no kernel for the element types of a node, as a node of schema s. */
 bool surg__node_lacks_kernel(const surg_node *n, const surg_schema *s);
