@@ -174,14 +174,28 @@ static bool put_function_list(surg__saver *s, const void *of, uint32_t number, b
 
 #define LAST_LIST 16u /* the largest field number of a list */
 
+/* Moves past unchanged initializers of a list that was written. Their pages are not read again: in
+ * a file of many tensors, each is a page of its own. `*v` is the next one in file order. */
+static void pass_over(surg__cursor *c, uint32_t done, const surg_value **v) {
+  for (; *v && (*v)->init_src.field_off <= c->pos; *v = (*v)->init_next) {
+    const surg__src *src = &(*v)->init_src;
+    const bool sparse = (*v)->tensor && (*v)->tensor->view == SURG__VIEW_SPARSE;
+    const uint32_t number = sparse ? GRAPH_SPARSE : GRAPH_INITIALIZER;
+    if (src->field_off != c->pos || surg__save_made_here(*src)) continue;
+    if ((*v)->init_dirty || !(done >> number & 1)) return;
+    c->pos = src->body.off + src->body.len;
+  }
+}
+
 /* Writes the body of a graph or function: its lists, and all other fields verbatim. */
-static void splice(surg__saver *s, surg__span body, const void *of, put_list put) {
+static void splice(surg__saver *s, surg__span body, const void *of, put_list put,
+                   const surg_value *init) {
   uint32_t done = 0;
   if (body.off != 0) {
     surg__cursor c = surg__save_cursor(s, body);
     c.skim = true;
     surg__field f;
-    while (surg__save_next(s, &c, &f)) {
+    while (pass_over(&c, done, &init), surg__save_next(s, &c, &f)) {
       bool ours = f.number <= LAST_LIST && put(s, of, f.number, false);
       if (!ours) surg__save_keep(s, &c, &f);
       if (ours && !(done >> f.number & 1)) put(s, of, f.number, true);
@@ -200,7 +214,7 @@ void surg__save_graph(surg__saver *s, uint32_t number, const surg_graph *g) {
   }
   surg__open open = surg__save_begin(s, number);
   if (made && !g->name_dirty && g->name && *g->name) surg__save_str(s, GRAPH_NAME, g->name);
-  if (s->status == SURG_OK) splice(s, g->src.body, g, put_graph_list);
+  if (s->status == SURG_OK) splice(s, g->src.body, g, put_graph_list, g->first_init);
   surg__save_end(s, open);
 }
 
@@ -221,6 +235,6 @@ void surg__save_function(surg__saver *s, const surg_function *f) {
   }
   surg__open open = surg__save_begin(s, MODEL_FUNCTION);
   if (made) put_function_head(s, f);
-  if (s->status == SURG_OK) splice(s, f->src.body, f, put_function_list);
+  if (s->status == SURG_OK) splice(s, f->src.body, f, put_function_list, NULL);
   surg__save_end(s, open);
 }
