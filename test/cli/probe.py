@@ -146,6 +146,24 @@ class Probe(Case):
         t, _ = self.probe(self.script('computes', text) + ' {...}', '--ops', 'Relu+Softplus')
         self.assertEqual(t['ops']['Relu'], {'versions': '1-13'})
 
+    def test_forms(self):
+        """Forms that the importer accepts and the first rows reject have rows of their own, which
+        require what these forms have."""
+        text = FAKE.replace('    return "ok"', """    if b"Resize" in b and (b"linear" in b) != (b"asymmetric" in b): return "not together"
+    return "ok\"""").replace('if b[1] > 7', 'if b[1] > 17').replace('> 13:', '> 99:')
+        t, _ = self.probe(self.script('forms', text) + ' {...}', '--ops', 'Resize', '--log', 'log')
+        self.assertIn('not together', self.read('log').decode())
+        rows = t['ops']['Resize']
+        for row in rows:
+            self.assertNotIn('linear', row['attrs']['mode'])
+            self.assertNotIn('asymmetric', row['attrs'].get('coordinate_transformation_mode', []))
+        of_18 = [row for row in rows if row['versions'] == '18-19']
+        self.assertEqual(of_18[0]['no_attrs'], ['axes'])
+        own = [row for row in of_18 if row['attrs'].get('axes') == ['2,3']]
+        self.assertTrue(own and all(row['rank']['X'] == [4, 4] for row in own), rows)
+        self.assertTrue(any(row.get('given') == ['sizes'] and row['rank']['sizes'] == [1, 1]
+                            for row in own), rows)
+
     def test_wrong(self):
         self.bad(2, 'needs --import CMD and -o', 'probe')
         self.bad(2, 'a quote is not closed', 'probe', '--import', "a '", '-o', 'x.target')
