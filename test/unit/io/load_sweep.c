@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every prefix and every single changed bit of some small models: each must load, hold together
- * and save to the same bytes, or be refused with a line. */
+ * and save to the same bytes, or be refused with a line. ONNXSURG_SWEEP names more, divided by
+ * colons: files of up to some kilobytes, since the time grows with the square of their size. */
 #include "load_common.h"
 
 /* One model with a bit of everything: branches with captures, a function with an attribute, typed
@@ -195,17 +196,39 @@ static void sweep(wire w) {
       attempt_all(w.p, w.n);
       w.p[i] = was;
     }
-  ck_assert_uint_gt(loaded, 100); /* the sweep reached models that load, too */
   free(w.p);
 }
 
 START_TEST(sweep_rich) {
   sweep(rich());
+  ck_assert_uint_gt(loaded, 100); /* the sweep reached models that load, too */
 }
 END_TEST
 
 START_TEST(sweep_plain) {
   sweep(plain());
+  ck_assert_uint_gt(loaded, 100);
+}
+END_TEST
+
+static wire file_of(const char *path) {
+  wire w = {0};
+  uint8_t part[4096];
+  FILE *f = fopen(path, "rb");
+  ck_assert_msg(f != NULL, "%s", path);
+  for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;) wire_put(&w, part, n);
+  fclose(f);
+  return w;
+}
+
+START_TEST(sweep_files) {
+  const char *given = getenv("ONNXSURG_SWEEP");
+  char *list = strdup(given ? given : ""), *rest = list;
+  for (char *path; (path = strtok_r(rest, ":", &rest));) {
+    sweep(file_of(path));
+    printf("%s: %u loads accepted\n", path, loaded);
+  }
+  free(list);
 }
 END_TEST
 
@@ -216,6 +239,11 @@ int main(void) {
   tcase_add_checked_fixture(t, setup, teardown);
   tcase_add_test(t, sweep_rich);
   tcase_add_test(t, sweep_plain);
+  suite_add_tcase(s, t);
+  t = tcase_create("files");
+  tcase_set_timeout(t, 0);
+  tcase_add_checked_fixture(t, setup, teardown);
+  tcase_add_test(t, sweep_files);
   suite_add_tcase(s, t);
   return run_tests(s);
 }
