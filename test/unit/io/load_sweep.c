@@ -154,9 +154,9 @@ static void attempt_lenient(const uint8_t *p, size_t n) {
   for (size_t i = 0; i < surg_model_finding_count(m); i++) {
     surg_finding f = {.size = sizeof f};
     ck_assert(surg_model_finding(m, i, &f) && f.code && f.where && f.text && f.cure);
-    ck_assert_msg(!f.cured, "%s %s: %s", f.code, f.where, f.text);
+    /* One that was accepted before may have cured it. */
     const surg_status a = surg_model_accept_finding(m, i);
-    ck_assert_int_eq(a, f.reading ? SURG_OK : SURG_EUNSUPPORTED);
+    ck_assert_int_eq(a, f.reading || f.cured ? SURG_OK : SURG_EUNSUPPORTED);
   }
   ck_assert_int_eq(surg_model_verify(m), SURG_OK);
   if (!surg_model_open_findings(m)) {
