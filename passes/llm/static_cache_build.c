@@ -85,7 +85,7 @@ static const surg_value *with_count(const sc *x, size_t *axis) {
 
 /* The number of new rows: int64[1]. */
 static surg_value *count_of(sc *x) {
-  size_t axis;
+  size_t axis = 0;
   if (x->count) return x->count;
   if (x->new_rows >= 0) return x->count = sc_vector(x, "cache_added", &x->new_rows, 1);
   const surg_value *v = with_count(x, &axis);
