@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../unit.h"
 #include "base/context.h"
 #include "rewrite/lang/rule.h"
-#include "../unit.h"
 
 static char said[2000];
 
@@ -135,6 +135,57 @@ START_TEST(short_of_memory) {
 }
 END_TEST
 
+/* An emission in C that declines, or fails, after it made nodes. */
+static surg_status halfway_result;
+static surg_status halfway(surg__builder *b) {
+  surg__b_unary(b, "Exp", surg__b_unary(b, "Abs", surg_node_input(surg__b_matched(b), 0)));
+  ck_assert(!b->status);
+  return halfway_result;
+}
+
+static const surg_rule *rule_of(surg_context *ctx, const char *name) {
+  surg__rules *r = surg__rules_of(ctx);
+  for (size_t i = 0; i < r->list.count; i++)
+    if (!strcmp(r->list.items[i]->name, name)) return r->list.items[i];
+  return NULL;
+}
+
+START_TEST(given_up_halfway) {
+  static const surg__native native = {.name = "halfway", .make = halfway, .help = "nothing"};
+  static const surg_status results[] = {SURG_EUNSUPPORTED, SURG_EINVALID};
+  for (size_t k = 0; k < SURG_COUNT(results); k++) {
+    surg_context *ctx = context(0);
+    surg_model *m = NULL;
+    surg__arena arena;
+    surg__made made = {0};
+    const surg_rule *rule = rule_of(ctx, "neg-to-mul");
+    ck_assert(rule && surg__rule_read(rule));
+    for (uint16_t i = 0; i < rule->n_emits; i++)
+      ((surg__rblock *)(uintptr_t)rule->emits)[i].native = &native;
+    ck_assert_int_eq(surg_model_load_text(ctx, text, strlen(text), "m", &m), SURG_OK);
+    ck_assert_int_eq(surg_model_infer(m), SURG_OK);
+    surg_graph *g = surg_model_graph(m);
+    surg_node *n = surg_value_producer(surg_graph_find_value(g, "b"), NULL);
+    surg__arena_init(&arena, ctx);
+    surg__match *match = surg__arena_zalloc(&arena, sizeof *match);
+    match->ctx = ctx;
+    match->arena = &arena;
+    match->rule = rule;
+    ck_assert(surg__match_at(match, n, 17));
+    halfway_result = results[k];
+    said[0] = 0;
+    ck_assert_int_eq(surg__emit_any(match, &made), results[k]);
+    if (results[k] == SURG_EUNSUPPORTED) ck_assert_uint_eq(surg_graph_node_count(g), 3);
+    ck_assert(!strstr(said, "neg-to-mul") == (results[k] == SURG_EUNSUPPORTED));
+    ck_assert_int_eq(surg_model_verify(m), SURG_OK);
+    surg__vec_free(ctx, &made);
+    surg__arena_free(&arena);
+    surg_model_free(m);
+    surg_context_free(ctx);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("rules");
   TCase *t = tcase_create("rules");
@@ -143,6 +194,7 @@ int main(void) {
   tcase_add_test(t, read_when_asked);
   tcase_add_test(t, listed_otherwise);
   tcase_add_test(t, short_of_memory);
+  tcase_add_test(t, given_up_halfway);
   suite_add_tcase(s, t);
   return unit_run(s);
 }
