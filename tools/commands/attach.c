@@ -130,6 +130,7 @@ static int read_folder(attaching *a) {
     const size_t n = stem_length(file);
     char *name = n ? strndup(file, n) : NULL;
     if (n) code = name ? cli_words_take(&a->names, name) : cli_no_memory();
+    if (code != EXIT_DONE) free(name);
   }
   surg__os_folder_close(f);
   if (a->names.n) qsort(a->names.items, a->names.n, sizeof *a->names.items, by_word);
