@@ -25,7 +25,7 @@ static size_t in_order(surg_model *m, surg_node **list, size_t n) {
   surg_node **sorted = calloc(n + 1, sizeof *sorted);
   size_t k = 0;
   if (!sorted) return SIZE_MAX;
-  memcpy(sorted, list, n * sizeof *list);
+  if (n) memcpy(sorted, list, n * sizeof *list);
   qsort(sorted, n, sizeof *sorted, by_pointer);
   for (surg_graph *g = surg_model_next_graph(m, NULL); g; g = surg_model_next_graph(m, g))
     for (surg_node *x = surg_graph_first_node(g); x && k < n; x = surg_node_next(x))

@@ -58,7 +58,7 @@ static int one_run(run_job *j, uint64_t *ns) {
 }
 
 int run_time(run_job *j) {
-  uint64_t ns;
+  uint64_t ns = 0;
   int code = make_series(j) ? EXIT_DONE : cli_no_memory();
   for (uint64_t k = 0; k < j->warmup && code == EXIT_DONE; k++) code = one_run(j, &ns);
   if (j->per_node && code == EXIT_DONE) surg_session_watch(j->session, measured, j);
