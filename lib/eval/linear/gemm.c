@@ -25,7 +25,14 @@ static void plain_tile(uint64_t depth, const double *a, const double *b, double 
   for (unsigned i = 0; i < rows; ++i) memcpy(sums + i * BLOCK, acc[i], sizeof acc[i]);
 }
 
-const surg__gemm_kernel surg__gemm_plain = {"plain", HEIGHT, WIDTH, plain_tile};
+void surg__gemm_plain_row(uint64_t depth, uint64_t columns, const double *a, size_t a_step,
+                          const float *b, size_t b_step, double *sums) {
+  for (uint64_t k = 0; k < depth; ++k, a += a_step, b += b_step)
+    for (uint64_t j = 0; j < columns; ++j) sums[j] += *a * (double)b[j];
+}
+
+const surg__gemm_kernel surg__gemm_plain = {"plain", HEIGHT, WIDTH, plain_tile,
+                                            surg__gemm_plain_row};
 
 const surg__gemm_kernel *surg__gemm_kernel_at(unsigned i) {
   unsigned n = 0;
@@ -76,6 +83,19 @@ surg__kstatus surg__gemm_widen(surg__gemm_room *r, uint64_t n) {
   return r->sums ? SURG__K_OK : SURG__K_NOMEM;
 }
 
+/* The part of a stream that is in memory: lines [first, first + lines) at depths [depth, depth +
+ * n). */
+struct surg__gemm_window {
+  surg_kctx *k;
+  const surg__array *a;
+  bool across;                     /* a run of adjacent elements is a depth of many lines */
+  uint64_t first, lines, depth, n; /* no lines: nothing is in memory */
+  uint64_t at;                     /* of the matrix, as it was read */
+  uint64_t most;                   /* elements */
+  void *elements;
+  surg__gemm_matrix block; /* as the matrix, with these elements */
+};
+
 /* One operand of a product, and the buffer for its panels. */
 typedef struct side {
   surg__gemm_pack pack;
@@ -110,6 +130,31 @@ static void multiply_block(const surg__gemm_room *r, double *sums, uint64_t rows
       kernel->tile(depth, r->a + i * depth, r->b + j * depth, sums + i * BLOCK + j, n);
     }
   }
+}
+
+#define ROWS_DIRECT HEIGHT /* of the left matrix: with more, packing the right one pays */
+
+/* The floats of the right matrix whose columns [first, ...) at `depth` are adjacent in memory, and
+ * available; *step: from one depth to the next. NULL: it must be packed. */
+static const float *direct(const side *s, uint64_t first, uint64_t depth, size_t *step) {
+  const surg__gemm_matrix *m = s->user;
+  if (s->pack != surg__gemm_pack_matrix) return NULL;
+  if (m->window) m = &m->window->block;
+  if (m->line != 1 || m->zero || m->dtype != SURG_FLOAT) return NULL;
+  *step = (size_t)m->depth;
+  return (const float *)m->data + (m->at + depth * m->depth + first);
+}
+
+/* As pack_block of the right matrix and multiply_block, without packing. False: it needs to be. */
+static bool multiply_direct(const surg__gemm_room *r, const side *right, double *sums,
+                            uint64_t rows, uint64_t first, uint64_t columns, uint64_t from,
+                            uint64_t depth) {
+  size_t step;
+  const float *b = rows <= ROWS_DIRECT ? direct(right, first, from, &step) : NULL;
+  if (!b) return false;
+  for (uint64_t i = 0; i < rows; ++i)
+    r->kernel->row(depth, columns, r->a + i, r->kernel->height, b, step, sums + i * BLOCK);
+  return true;
 }
 
 /* Passes the sums of a block to g->store. If the operands were exchanged, the block is
@@ -148,8 +193,10 @@ static bool run_panel(const surg__gemm *g, const surg__gemm_room *r, const opera
     if (!stage_block(&o->right, j, columns, k, depth)) return false;
     for (uint64_t x = 0; x < columns; x += BLOCK) {
       const uint64_t width = surg__min_u64(BLOCK, columns - x);
+      double *sums = r->sums + x / BLOCK * size;
+      if (multiply_direct(r, &o->right, sums, rows, j + x, width, k, depth)) continue;
       pack_block(&o->right, j + x, width, k, depth);
-      multiply_block(r, r->sums + x / BLOCK * size, rows, width, depth);
+      multiply_block(r, sums, rows, width, depth);
     }
   }
   for (uint64_t x = 0; x < columns; x += BLOCK)
@@ -225,19 +272,6 @@ static void pack_along(const surg__gemm_matrix *m, const surg__panel *p) {
 /* --- streams --- */
 
 #define WINDOW ((uint64_t)BLOCK * BLOCK * SURG__GEMM_PANEL) /* elements */
-
-/* The part of a stream that is in memory: lines [first, first + lines) at depths [depth, depth +
- * n). */
-struct surg__gemm_window {
-  surg_kctx *k;
-  const surg__array *a;
-  bool across;                     /* a run of adjacent elements is a depth of many lines */
-  uint64_t first, lines, depth, n; /* no lines: nothing is in memory */
-  uint64_t at;                     /* of the matrix, as it was read */
-  uint64_t most;                   /* elements */
-  void *elements;
-  surg__gemm_matrix block; /* as the matrix, with these elements */
-};
 
 static bool in_window(const struct surg__gemm_window *w, const surg__gemm_matrix *m, uint64_t first,
                       uint64_t lines, uint64_t depth, uint64_t n) {

@@ -38,7 +38,7 @@ typedef struct surg__gemm {
   surg__gemm_pack pack_a, pack_b;
   const void *a, *b;
   surg__gemm_stage stage_a, stage_b; /* NULL: all elements are available */
-  bool wide_b; /* stage_b reads a depth of many columns at once */
+  bool wide_b;                       /* stage_b reads a depth of many columns at once */
   surg__gemm_store store;
   void *to;
 } surg__gemm;
@@ -56,9 +56,9 @@ surg__gemm_kind surg__gemm_kind_of(int dtype_a, int dtype_b);
 typedef struct surg__gemm_room {
   const struct surg__gemm_kernel *kernel;
   double *a, *b, *sums;
-  uint64_t rows;   /* of a block of sums */
-  uint64_t panel;  /* blocks of sums; 1 unless widened */
-  surg_kctx *k;    /* asked whether to stop */
+  uint64_t rows;  /* of a block of sums */
+  uint64_t panel; /* blocks of sums; 1 unless widened */
+  surg_kctx *k;   /* asked whether to stop */
 } surg__gemm_room;
 
 /* Charges `count` products of m * n * d operations to the budget, and allocates buffers for
@@ -74,8 +74,8 @@ void surg__gemm_run(const surg__gemm *g, const surg__gemm_room *r);
 typedef struct surg__gemm_matrix {
   int dtype;
   const void *data;
-  uint64_t at, line, depth;  /* offset of element (0, 0), and strides */
-  const double *zero;        /* NULL: none; else line i has zero[i * zero_step] */
+  uint64_t at, line, depth; /* offset of element (0, 0), and strides */
+  const double *zero;       /* NULL: none; else line i has zero[i * zero_step] */
   uint64_t zero_step;
   struct surg__gemm_window *window; /* of a stream: `data` is not used; NULL: none */
 } surg__gemm_matrix;
@@ -91,12 +91,20 @@ void surg__gemm_pack_matrix(const void *user, const surg__panel *p); /* user: a 
  * SURG__GEMM_BLOCK + column]. */
 typedef void (*surg__gemm_tile)(uint64_t depth, const double *a, const double *b, double *sums,
                                 unsigned rows);
+/* Adds to sums[j] the products of a[k * a_step] and b[k * b_step + j], in order of k, for j below
+ * `columns`: for few rows, packing the right matrix takes longer than the product. */
+typedef void (*surg__gemm_row)(uint64_t depth, uint64_t columns, const double *a, size_t a_step,
+                               const float *b, size_t b_step, double *sums);
 typedef struct surg__gemm_kernel {
   const char *name;
   unsigned height, width; /* size of a tile; both divide SURG__GEMM_BLOCK */
   surg__gemm_tile tile;
+  surg__gemm_row row;
 } surg__gemm_kernel;
 
+/* The row of any product, without fusing. */
+void surg__gemm_plain_row(uint64_t depth, uint64_t columns, const double *a, size_t a_step,
+                          const float *b, size_t b_step, double *sums);
 /* The kernel for any product: multiplies and adds without fusing. */
 extern const surg__gemm_kernel surg__gemm_plain;
 /* The i-th kernel for products that are exact in double, fastest first, of those that this

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "eval/linear/gemm.h"
+#include "../unit.h"
 #include "eval/core/number.h"
 #include "eval/core/value.h"
-#include "../unit.h"
+#include "eval/linear/gemm.h"
 
 static surg_context *ctx;
 static surg__arena arena;
@@ -26,8 +26,7 @@ static void teardown(void) {
 }
 
 static surg_kctx kernel_context(void) {
-  return (surg_kctx){
-      .ctx = ctx, .arena = &arena, .max_bytes = UINT64_MAX, .max_work = UINT64_MAX};
+  return (surg_kctx){.ctx = ctx, .arena = &arena, .max_bytes = UINT64_MAX, .max_work = UINT64_MAX};
 }
 
 /* Numbers of very different size, so that an order of sums that is not the right one shows. */
@@ -77,8 +76,15 @@ static void one_product(int dtype, uint64_t m, uint64_t n, uint64_t d, bool ta, 
   surg__gemm_matrix ma = {.dtype = dtype, .data = a.data, .line = ta ? 1 : d, .depth = ta ? m : 1};
   surg__gemm_matrix mb = {.dtype = dtype, .data = b.data, .line = tb ? d : 1, .depth = tb ? 1 : n};
   sums s = {surg__arena_alloc(&arena, (size_t)(m * n + 1) * sizeof(double)), n};
-  surg__gemm g = {.m = m, .n = n, .d = d, .pack_a = surg__gemm_pack_matrix,
-                  .pack_b = surg__gemm_pack_matrix, .a = &ma, .b = &mb, .store = keep, .to = &s};
+  surg__gemm g = {.m = m,
+                  .n = n,
+                  .d = d,
+                  .pack_a = surg__gemm_pack_matrix,
+                  .pack_b = surg__gemm_pack_matrix,
+                  .a = &ma,
+                  .b = &mb,
+                  .store = keep,
+                  .to = &s};
   surg__gemm_room room;
   ck_assert_ptr_nonnull(s.to);
   const surg__gemm_kind kind = surg__gemm_kind_of(dtype, SURG_FLOAT);
@@ -102,11 +108,12 @@ static void one_product(int dtype, uint64_t m, uint64_t n, uint64_t d, bool ta, 
 }
 
 START_TEST(products) {
-  static const int types[] = {SURG_FLOAT, SURG_DOUBLE, SURG_FLOAT16, SURG_BFLOAT16, SURG_INT8,
-                              SURG_UINT8};
-  static const uint64_t edges[][3] = {{0, 0, 0},   {1, 1, 0},    {1, 1, 1},     {8, 24, 7},
-                                      {9, 25, 3},  {7, 23, 192}, {192, 192, 2}, {193, 193, 193},
-                                      {1, 200, 5}, {200, 1, 5},  {200, 4, 385}, {5, 3, 1}};
+  static const int types[] = {SURG_FLOAT,    SURG_DOUBLE, SURG_FLOAT16,
+                              SURG_BFLOAT16, SURG_INT8,   SURG_UINT8};
+  static const uint64_t edges[][3] = {{0, 0, 0},    {1, 1, 0},    {1, 1, 1},     {8, 24, 7},
+                                      {9, 25, 3},   {7, 23, 192}, {192, 192, 2}, {193, 193, 193},
+                                      {1, 200, 5},  {200, 1, 5},  {200, 4, 385}, {5, 3, 1},
+                                      {4, 98, 200}, {3, 50, 193}, {2, 193, 1}};
   for (unsigned variant = 0; surg__gemm_kernel_at(variant); variant++) {
     for (size_t i = 0; i < SURG_COUNT(edges); i++) {
       int dtype = types[i % SURG_COUNT(types)];
@@ -134,8 +141,15 @@ static void largest(int zero_a, int zero_b, unsigned variant) {
   surg__gemm_matrix ma = {.dtype = SURG_UINT8, .data = a, .line = D, .depth = 1, .zero = &za};
   surg__gemm_matrix mb = {.dtype = SURG_UINT8, .data = b, .line = D, .depth = 1, .zero = &zb};
   sums s = {out, N};
-  surg__gemm g = {.m = M, .n = N, .d = D, .pack_a = surg__gemm_pack_matrix,
-                  .pack_b = surg__gemm_pack_matrix, .a = &ma, .b = &mb, .store = keep, .to = &s};
+  surg__gemm g = {.m = M,
+                  .n = N,
+                  .d = D,
+                  .pack_a = surg__gemm_pack_matrix,
+                  .pack_b = surg__gemm_pack_matrix,
+                  .a = &ma,
+                  .b = &mb,
+                  .store = keep,
+                  .to = &s};
   surg__gemm_room room;
   ck_assert_int_eq(surg__gemm_init(&k, &room, M, N, D, 1, SURG__GEMM_EXACT), 0);
   room.kernel = surg__gemm_kernel_at(variant);
@@ -161,8 +175,15 @@ START_TEST(specials) {
     surg__gemm_matrix mb = {.dtype = SURG_FLOAT, .data = b, .line = 1, .depth = 2};
     double out[2];
     sums s = {out, 2};
-    surg__gemm g = {.m = 1, .n = 2, .d = 3, .pack_a = surg__gemm_pack_matrix,
-                    .pack_b = surg__gemm_pack_matrix, .a = &ma, .b = &mb, .store = keep, .to = &s};
+    surg__gemm g = {.m = 1,
+                    .n = 2,
+                    .d = 3,
+                    .pack_a = surg__gemm_pack_matrix,
+                    .pack_b = surg__gemm_pack_matrix,
+                    .a = &ma,
+                    .b = &mb,
+                    .store = keep,
+                    .to = &s};
     surg__gemm_room room;
     ck_assert_int_eq(surg__gemm_init(&k, &room, 1, 2, 3, 1, SURG__GEMM_EXACT), 0);
     room.kernel = surg__gemm_kernel_at(variant);
@@ -181,9 +202,9 @@ START_TEST(over_budget) {
   k.max_work = 7;
   ck_assert_int_eq(surg__gemm_init(&k, &room, 2, 2, 2, 1, SURG__GEMM_EXACT), SURG__K_BUDGET);
   k.max_work = UINT64_MAX;
-  ck_assert_int_eq(surg__gemm_init(&k, &room, UINT64_C(1) << 40, UINT64_C(1) << 40, 1, 1,
-                                   SURG__GEMM_EXACT),
-                   SURG__K_BUDGET);
+  ck_assert_int_eq(
+      surg__gemm_init(&k, &room, UINT64_C(1) << 40, UINT64_C(1) << 40, 1, 1, SURG__GEMM_EXACT),
+      SURG__K_BUDGET);
 }
 END_TEST
 
@@ -212,8 +233,8 @@ static bool any_shape(shape *s) {
     s->dilation[d] = (int64_t)unit_between(1, 3);
     s->pads[d] = plain ? 0 : (int64_t)unit_between(0, 4);
     s->pads[s->n + d] = plain ? 0 : (int64_t)unit_between(0, 4);
-    int64_t room = s->size[d] + s->pads[d] + s->pads[s->n + d] -
-                   ((s->kernel[d] - 1) * s->dilation[d] + 1);
+    int64_t room =
+        s->size[d] + s->pads[d] + s->pads[s->n + d] - ((s->kernel[d] - 1) * s->dilation[d] + 1);
     if (room < 0) return false;
     s->result[d] = room / s->stride[d] + 1;
   }
