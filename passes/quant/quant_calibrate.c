@@ -145,7 +145,6 @@ static void count(quant_value *x, const float *f, uint64_t n) {
 typedef struct visitor {
   quant_static_state *s;
   void (*visit)(quant_value *x, const float *f, uint64_t n);
-  const surg_session *session;
   quant_value *before; /* the values before the sample */
   uint64_t run;        /* of the session, of which values were taken; 0: none of this sample */
 } visitor;
@@ -153,7 +152,7 @@ typedef struct visitor {
 /* Values of a run on drawn inputs that the model rejected do not count. */
 static void restart(visitor *o, uint64_t run) {
   if (o->run) {
-    o->s->redrawn = true;
+    o->s->runs->redrawn = true;
     if (o->before) memcpy(o->s->values, o->before, o->s->n_values * sizeof *o->before);
   } else if (o->before) {
     memcpy(o->before, o->s->values, o->s->n_values * sizeof *o->before);
@@ -161,19 +160,26 @@ static void restart(visitor *o, uint64_t run) {
   o->run = run;
 }
 
-static void take(void *user, const surg_value *v, const surg_array *a) {
-  visitor *o = user;
-  const uint64_t run = surg_session_runs(o->session);
-  if (run != o->run) restart(o, run);
-  quant_value *x = v ? quant_value_of(o->s, v) : NULL;
-  if (x && !x->broken && surg_array_dtype(a) == SURG_FLOAT)
-    o->visit(x, surg_array_data(a), surg_array_count(a));
+static int by_handle(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t)((const quant_twin *)a)->v;
+  const uintptr_t y = (uintptr_t)((const quant_twin *)b)->v;
+  return x < y ? -1 : x > y;
 }
 
-static bool failed(quant_static_state *s, const samples_runs *r) {
+static void take(void *user, const surg_value *v, const surg_array *a) {
+  visitor *o = user;
+  const uint64_t run = surg_session_runs(o->s->runs->r.session);
+  const quant_twin key = {.v = v};
+  if (run != o->run) restart(o, run);
+  if (!v || !o->s->n_twins || surg_array_dtype(a) != SURG_FLOAT) return;
+  const quant_twin *found = bsearch(&key, o->s->twins, o->s->n_twins, sizeof key, by_handle);
+  if (found && !found->x->broken) o->visit(found->x, surg_array_data(a), surg_array_count(a));
+}
+
+static bool failed(quant_static_state *s) {
   char line[QUANT_TEXT];
   snprintf(line, sizeof line, "the ranges of values cannot be measured: %.300s",
-           surg_session_why(r->session));
+           surg_session_why(s->runs->r.session));
   surg_pass_fail(s->c->p, NULL, line);
   return false;
 }
@@ -181,16 +187,17 @@ static bool failed(quant_static_state *s, const samples_runs *r) {
 /* Runs sample i, and lets `o` take the values. Those of runs on drawn inputs that the model rejects
  * must not count: restart undoes them, or, since counts cannot be undone, a run before finds inputs
  * that the model accepts. */
-static surg_status run_one(quant_static_state *s, samples_runs *r, uint64_t i, visitor *o) {
+static surg_status run_one(quant_static_state *s, uint64_t i, visitor *o) {
+  samples_runs *r = &s->runs->r;
   surg_inputs *in = NULL;
-  const bool twice = !o->before && s->redrawn;
+  const surg_graph *g = surg_model_graph(r->m);
+  const bool twice = !o->before && s->runs->redrawn;
   o->run = 0;
-  o->session = r->session;
   surg_session_observe(r->session, twice ? NULL : take, o);
   surg_status st = samples_run(s->c->p, r, i, &in);
-  for (size_t k = 0; st == SURG_OK && k < surg_graph_input_count(s->g); k++) {
+  for (size_t k = 0; st == SURG_OK && k < surg_graph_input_count(g); k++) {
     surg_array *a = NULL;
-    if (surg_inputs_get(in, k, &a) == SURG_OK) take(o, surg_graph_input(s->g, k), a);
+    if (surg_inputs_get(in, k, &a) == SURG_OK) take(o, surg_graph_input(g, k), a);
     surg_array_free(a);
   }
   if (st == SURG_OK && twice) {
@@ -198,19 +205,63 @@ static surg_status run_one(quant_static_state *s, samples_runs *r, uint64_t i, v
     surg_session_observe(r->session, take, o);
     st = surg_session_run(r->session, in, r->out, r->n_out);
   }
+  surg_session_observe(r->session, NULL, NULL);
   surg_inputs_free(in);
   return st;
 }
 
-/* Runs all samples and lets `visit` take the values that are marked. `before`: room for the values;
- * NULL: what `visit` does cannot be undone. */
-static bool run_all(quant_static_state *s, samples_runs *r, quant_value *before,
+/* Runs all samples and lets `visit` take the values. `before`: room for the values; NULL: what
+ * `visit` does cannot be undone. The results of the last sample stay. */
+static bool run_all(quant_static_state *s, quant_value *before,
                     void (*visit)(quant_value *x, const float *f, uint64_t n)) {
-  visitor o = {s, visit, r->session, before, 0};
-  for (s->samples = 0;; s->samples++) {
-    const surg_status st = run_one(s, r, s->samples, &o);
+  visitor o = {s, visit, before, 0};
+  uint64_t *samples = &s->runs->samples;
+  for (*samples = 0;; ++*samples) {
+    const surg_status st = run_one(s, *samples, &o);
     if (st == SURG_ENOTFOUND) return true;
-    if (st != SURG_OK) return surg_session_why(r->session)[0] && failed(s, r);
+    if (st != SURG_OK) return surg_session_why(s->runs->r.session)[0] && failed(s);
+  }
+}
+
+/* Finds the values in the model that runs. False: out of memory. */
+static bool pair(quant_static_state *s) {
+  surg_graph *copy = NULL;
+  s->twins = surg_pass_alloc(s->c->p, (s->n_values + 1) * sizeof *s->twins);
+  if (!s->twins) return false;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(s->c->m, g));) {
+    if (!(copy = surg_model_next_graph(s->runs->m, copy))) break;
+    for (surg_value *v = NULL; (v = surg_graph_next_value(g, v));) {
+      quant_value *x = quant_value_of(s, v);
+      const surg_value *twin = x ? surg_graph_find_value(copy, surg_value_name(v)) : NULL;
+      if (twin) s->twins[s->n_twins++] = (quant_twin){twin, x};
+    }
+  }
+  qsort(s->twins, s->n_twins, sizeof *s->twins, by_handle);
+  return true;
+}
+
+/* Measures the ranges of all values. */
+static bool measure(quant_static_state *s) {
+  const size_t bytes = (s->n_values + 1) * sizeof *s->values;
+  quant_value *before = surg_pass_alloc(s->c->p, bytes);
+  quant_value *ranges = surg_pass_alloc(s->c->p, bytes);
+  if (!before || !ranges || !pair(s) || !run_all(s, before, meet)) return false;
+  memcpy(ranges, s->values, s->n_values * sizeof *ranges);
+  s->runs->ranges = ranges;
+  return true;
+}
+
+/* Sets the ranges that were measured for another copy of the model, whose values have the same
+ * order. */
+static void recall(quant_static_state *s) {
+  for (size_t i = 0; i < s->n_values; i++) {
+    const quant_value *from = &s->runs->ranges[i];
+    quant_value *x = &s->values[i];
+    x->seen = from->seen;
+    x->broken = from->broken;
+    x->low = from->low;
+    x->high = from->high;
+    memcpy(x->sizes, from->sizes, sizeof x->sizes);
   }
 }
 
@@ -367,22 +418,26 @@ static bool find_delicate(quant_static_state *s) {
 
 bool quant_calibrate(quant_static_state *s) {
   const surg_engine_options how = {.size = sizeof how};
-  samples_runs r;
-  const surg_status st = samples_open(s->c->p, s->c->m, &how, &r);
-  quant_value *before = surg_pass_alloc(s->c->p, (s->n_values + 1) * sizeof *before);
-  bool ok = st == SURG_OK && before && run_all(s, &r, before, meet);
+  quant_runs *r = s->runs;
+  const surg_status st = r->r.session ? SURG_OK : samples_open(s->c->p, r->m, &how, &r->r);
   if (st == SURG_EUNSUPPORTED || st == SURG_EINVALID)
     surg_pass_fail(s->c->p, NULL, "the evaluator cannot run the model");
-  if (ok && s->method != QUANT_MINMAX) ok = make_bins(s) && run_all(s, &r, NULL, count);
-  samples_close(&r);
-  if (surg_model_infer_calls(s->c->m)) return false; /* a run infers without calls */
-  for (size_t i = 0; i < s->n_values && ok; i++) {
+  if (st != SURG_OK) return false;
+  if (r->ranges)
+    recall(s);
+  else if (!measure(s))
+    return false;
+  if (s->method != QUANT_MINMAX &&
+      (!make_bins(s) || (!s->twins && !pair(s)) || !run_all(s, NULL, count)))
+    return false;
+  for (size_t i = 0; i < s->n_values; i++) {
     if (!s->values[i].seen || s->values[i].broken) continue;
     scale_of(s, &s->values[i]);
     s->values[i].far = is_far(&s->values[i]);
   }
   s->drawn = !samples_given(s->c->p);
-  return ok && find_delicate(s);
+  s->ranged = true;
+  return find_delicate(s);
 }
 
 /* --- errors --- */
@@ -401,21 +456,24 @@ static bool is_fixed(const surg_value *v) {
   return false;
 }
 
-surg_model *quant_watched(const quant *c) {
+bool quant_runs_make(quant_runs *r, const quant *c) {
   const size_t own = surg_graph_output_count(surg_model_graph(c->m));
-  surg_model *all = NULL;
-  surg_status st = surg_model_all_outputs(c->m, &all);
-  surg_graph *g = all ? surg_model_graph(all) : NULL;
+  surg_status st = surg_model_all_outputs(c->m, &r->m);
+  surg_graph *g = r->m ? surg_model_graph(r->m) : NULL;
   for (size_t i = g ? surg_graph_output_count(g) : 0; i-- > own && st == SURG_OK;) {
     const surg_value *v = surg_graph_output(g, i);
     if (quant_dtype(v) != SURG_FLOAT || is_fixed(v)) st = surg_graph_remove_output(g, i);
   }
-  if (st == SURG_OK) return all;
-  surg_model_free(all);
-  return NULL;
+  return st == SURG_OK;
 }
 
-/* As quant_watched, for the quantized model: the values that are outputs of `before`, too. */
+void quant_runs_free(quant_runs *r) {
+  samples_close(&r->r);
+  surg_model_free(r->m);
+  r->m = NULL;
+}
+
+/* As quant_runs_make, for the quantized model: the values that are outputs of `before`, too. */
 static surg_status watch_same(const quant *c, const surg_model *before, surg_model **out) {
   surg_graph *old = surg_model_graph(before);
   const size_t own = surg_graph_output_count(surg_model_graph(c->m));
@@ -458,20 +516,19 @@ static void compare_all(quant_static_state *s, const samples_runs *a, const samp
   }
 }
 
-bool quant_compare(quant_static_state *s, surg_model *before) {
+bool quant_compare(quant_static_state *s) {
   const surg_engine_options how = {.size = sizeof how};
   surg_pass_ctx *p = s->c->p;
   surg_model *after = NULL;
-  samples_runs a = {0}, b = {0};
-  surg_status st = watch_same(s->c, before, &after);
-  if (st == SURG_OK) st = samples_open(p, before, &how, &a);
+  samples_runs *a = &s->runs->r, b = {0};
+  surg_status st = watch_same(s->c, s->runs->m, &after);
   if (st == SURG_OK) st = samples_open(p, after, &how, &b);
-  for (uint64_t i = 0; st == SURG_OK && i < s->samples; i++) {
-    st = samples_run(p, &a, i, NULL);
+  for (uint64_t i = 0; st == SURG_OK && i < s->runs->samples; i++) {
+    /* The results of a single sample are those of quant_calibrate. */
+    if (s->runs->samples > 1) st = samples_run(p, a, i, NULL);
     if (st == SURG_OK) st = samples_run(p, &b, i, NULL);
-    if (st == SURG_OK) compare_all(s, &a, &b);
+    if (st == SURG_OK) compare_all(s, a, &b);
   }
-  samples_close(&a);
   samples_close(&b);
   surg_model_free(after);
   if (st == SURG_ENOMEM) return false;

@@ -76,7 +76,6 @@ static size_t order(quant_static_state *s, rank *ranks) {
 
 typedef struct search {
   quant_static_state *s; /* of the model itself: its options and `skip` */
-  surg_model *before;
   rank *ranks;
   size_t n;
   uint64_t trials;
@@ -104,7 +103,7 @@ static double trial(search *x, size_t left) {
   s.c = &c;
   s.g = c.m ? surg_model_graph(c.m) : NULL;
   if (s.g && !surg_model_infer_calls(c.m) && quant_find_chosen(&c) && quant_collect(&c) &&
-      quant_static_apply(&s) && quant_compare(&s, x->before))
+      quant_static_apply(&s) && quant_compare(&s))
     worst = s.unknown ? UNKNOWN : quant_worst_output(&s);
   if (worst >= 0 && !x->trials) x->n = order(&s, x->ranks);
   x->trials++;
@@ -112,8 +111,8 @@ static double trial(search *x, size_t left) {
   return worst;
 }
 
-bool quant_search(quant_static_state *s, surg_model *before) {
-  search x = {.s = s, .before = before};
+bool quant_search(quant_static_state *s) {
+  search x = {.s = s};
   const size_t members = quant_node_count(s->c->m);
   s->skip = surg_pass_alloc(s->c->p, members + 1);
   x.ranks = surg_pass_alloc(s->c->p, (members + 1) * sizeof *x.ranks);

@@ -358,9 +358,10 @@ static void search_line(quant_static_state *s) {
 
 static void value_lines(quant_static_state *s) {
   char line[QUANT_TEXT], loss[64];
-  if (!s->samples) return;
-  snprintf(line, sizeof line, "ranges of %llu run%s on %s inputs%s", (unsigned long long)s->samples,
-           s->samples == 1 ? "" : "s", s->drawn ? "drawn" : "given",
+  const uint64_t samples = s->runs->samples;
+  if (!s->ranged) return;
+  snprintf(line, sizeof line, "ranges of %llu run%s on %s inputs%s", (unsigned long long)samples,
+           samples == 1 ? "" : "s", s->drawn ? "drawn" : "given",
            s->drawn ? ", which may be far from real ones (inputs)" : "");
   surg_pass_note(s->c->p, NULL, line);
   for (size_t i = 0; i < s->n_values; i++) {
@@ -404,20 +405,19 @@ bool quant_static_apply(quant_static_state *s) {
 }
 
 bool quant_static(quant *c) {
-  quant_static_state s = {.c = c, .g = surg_model_graph(c->m)};
-  surg_model *before = NULL;
+  quant_runs runs = {0};
+  quant_static_state s = {.c = c, .g = surg_model_graph(c->m), .runs = &runs};
   if (!quant_static_options(&s)) return false;
   if (s.weights) {
     if (!c->trial)
       surg_pass_note(c->p, NULL, "the target quantizes no values to integers: weights alone are");
     return quant_restore_weights(c, NULL);
   }
-  if (!(before = quant_watched(c))) return false;
-  bool ok = s.tolerance < 0 || quant_search(&s, before);
+  bool ok = quant_runs_make(&runs, c) && (s.tolerance < 0 || quant_search(&s));
   ok = ok && quant_static_apply(&s);
-  if (ok && c->values) ok = quant_compare(&s, before);
-  surg_model_free(before);
+  if (ok && c->values) ok = quant_compare(&s);
   if (ok) search_line(&s);
   if (ok) value_lines(&s);
+  quant_runs_free(&runs);
   return ok;
 }

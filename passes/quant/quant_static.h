@@ -3,6 +3,7 @@
 #ifndef SURG_PASSES_QUANT_STATIC_H
 #define SURG_PASSES_QUANT_STATIC_H
 
+#include "../util/samples.h"
 #include "quant.h"
 
 /* What a node is to static quantization. */
@@ -55,6 +56,21 @@ typedef struct quant_value {
   double signal, noise;         /* of the quantized model, compared with the floats */
 } quant_value;
 
+/* Runs of the model as it was, which trials of a search share. */
+typedef struct quant_runs {
+  surg_model *m;  /* its outputs also are the values that quant_compare compares */
+  samples_runs r; /* its results are those of the last sample */
+  uint64_t samples;
+  bool redrawn;        /* the model rejected drawn inputs, and others were drawn */
+  quant_value *ranges; /* all values, with what the first runs measured; NULL: none ran */
+} quant_runs;
+
+/* A value of quant_runs.m. */
+typedef struct quant_twin {
+  const surg_value *v;
+  quant_value *x;
+} quant_twin;
+
 typedef struct quant_static_state {
   quant *c;
   surg_graph *g;
@@ -68,10 +84,12 @@ typedef struct quant_static_state {
   bool symmetric;   /* zero points of activations are 0, or the middle */
   bool operands;    /* only the operands of products are quantized */
   bool weights;     /* only weights are: the target quantizes no values */
+  bool ranged;      /* quant_calibrate was needed */
   bool drawn;       /* on drawn inputs */
-  bool redrawn;     /* the model rejected drawn inputs, and others were drawn */
   double tolerance; /* below 0: none */
-  uint64_t samples;
+  quant_runs *runs;
+  quant_twin *twins; /* by handle; NULL: no run of this state was needed */
+  size_t n_twins;
   bool *skip;            /* by member: it stays because of the tolerance; NULL: none */
   uint64_t trials, left; /* of the search, and members that stay because of it */
   bool unknown;          /* the errors are not known */
@@ -91,18 +109,20 @@ quant_value *quant_value_of(quant_static_state *s, const surg_value *v);
 /* --- quant_calibrate.c --- */
 /* Reads the options of static quantization. False: reported. */
 bool quant_static_options(quant_static_state *s);
-/* Runs the model, which is as it was, and sets ranges of marked values. False: reported. */
+/* Makes a copy of the model for runs, without running it. Weights that are computed from constants
+ * are no outputs: they may be larger than memory. False: reported. */
+bool quant_runs_make(quant_runs *r, const quant *c);
+void quant_runs_free(quant_runs *r);
+/* Runs the model as it was, unless the results are known, and sets ranges of values. False:
+ * reported. */
 bool quant_calibrate(quant_static_state *s);
-/* A copy of the model whose outputs also are the values that quant_compare compares. Weights that
- * are computed from constants are none: they may be larger than memory. NULL: reported. */
-surg_model *quant_watched(const quant *c);
-/* Runs the model as it was, with all values as outputs, and as it is, and compares values of the
- * main graph that have the same name. */
-bool quant_compare(quant_static_state *s, surg_model *before);
+/* Runs the model as it is, and compares values of the main graph that have the same name with
+ * those of the model as it was, which runs again if there are several samples. */
+bool quant_compare(quant_static_state *s);
 
 /* --- quant_search.c --- */
 /* Sets `skip` so that no output is off by more, relative to its size. False: failure. */
-bool quant_search(quant_static_state *s, surg_model *before);
+bool quant_search(quant_static_state *s);
 /* The largest error of an output of the model, after quant_compare: the root of the ratio of
  * squares of errors to those of elements. */
 double quant_worst_output(quant_static_state *s);

@@ -182,11 +182,7 @@ static void run_all(prec *c) {
   surg_session_observe(c->before.session, inner.n ? take : NULL, &inner);
   for (;; c->samples++) {
     surg_inputs *in = NULL;
-    /* The results stay if there is no further sample. */
-    s = c->samples ? samples_inputs(c->p, c->original, c->samples, &in) : SURG_OK;
-    surg_inputs_free(in);
-    if (s == SURG_ENOTFOUND) break;
-    if (s == SURG_OK) s = samples_run(c->p, &c->before, c->samples, &in);
+    s = samples_run(c->p, &c->before, c->samples, &in);
     if (s == SURG_OK) {
       collect(c, &c->before, in);
       collect_inner(&inner);

@@ -62,8 +62,8 @@ surg_status samples_open(surg_pass_ctx *p, surg_model *m, const surg_engine_opti
 
 surg_status samples_run(surg_pass_ctx *p, samples_runs *r, uint64_t i, surg_inputs **in) {
   surg_inputs *own = NULL;
-  samples_clear(r);
   surg_status s = samples_inputs(p, r->m, i, &own);
+  if (s != SURG_ENOTFOUND) samples_clear(r);
   if (s == SURG_OK) s = surg_session_run(r->session, own, r->out, r->n_out);
   if (in)
     *in = own;

@@ -25,7 +25,8 @@ surg_status samples_inputs(surg_pass_ctx *p, surg_model *m, uint64_t i, surg_inp
  * EUNSUPPORTED: the evaluator cannot run the model. */
 surg_status samples_open(surg_pass_ctx *p, surg_model *m, const surg_engine_options *how,
                          samples_runs *r);
-/* Runs it on sample i, and gives the inputs in *in if `in` is not NULL. */
+/* Runs it on sample i, and gives the inputs in *in if `in` is not NULL. Without such a sample
+ * (SURG_ENOTFOUND) the results of the last one stay. */
 surg_status samples_run(surg_pass_ctx *p, samples_runs *r, uint64_t i, surg_inputs **in);
 /* Frees the results of the last run. */
 void samples_clear(samples_runs *r);

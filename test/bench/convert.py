@@ -64,7 +64,7 @@ def ways(folder):
         "to-bfloat16": ["to-bfloat16", model, out],
         "to-int32": ["to-int32", "--io", folder + "/integers.onnx", out],
         "int8": ["quantize", "--weights", "int8", model, out],
-        "int4, blocks": ["quantize", "--weights", "int4", "--block", "32", model, out],
+        "int4 blocks": ["quantize", "--weights", "int4", "--block", "32", model, out],
         "dynamic": ["quantize", "--dynamic", model, out],
         "static": ["quantize", "--static", model, out],
         "data": ["data", model, out],
