@@ -55,6 +55,7 @@ typedef enum prec_why {
   PREC_QUANTIZED,
   PREC_WIDTH,   /* integers: the result may depend on the width */
   PREC_INTEGER, /* it computes numbers that become integers */
+  PREC_CHOICE,  /* it is compared to choose other elements */
   PREC_FINE,    /* an operator magnifies errors of its small elements */
   PREC_PHASE,   /* only its part within a period matters */
   PREC_PLACE,   /* a position in an image */
@@ -88,22 +89,22 @@ typedef struct prec_read {
 
 typedef struct prec_value {
   surg_value *v;
-  uint32_t made;  /* slot; PREC_NONE: a constant */
-  uint32_t reads; /* the first; PREC_NONE: none */
-  int dtype;      /* before the conversion */
-  uint8_t why;    /* why it cannot be of the new type, or FREE */
-  bool movable;   /* a tensor, in a graph that can have Casts */
-  bool absent;    /* a constant whose elements are not available */
-  bool clamped;   /* it follows from a constant that is clamped */
-  bool bounded;   /* `bound` is proven */
-  bool measured;  /* ... is measured */
-  double bound;   /* of absolute values */
-  double most;    /* the largest measured absolute value, also beside a proven bound; 0: none */
-  double least;   /* the smallest measured one other than 0; 0: none */
-  double guard;   /* an epsilon that it may be as small as (or large); 0: none */
-  double turns;   /* how often its error is in that of a phase; 0: in none */
+  uint32_t made;    /* slot; PREC_NONE: a constant */
+  uint32_t reads;   /* the first; PREC_NONE: none */
+  int dtype;        /* before the conversion */
+  uint8_t why;      /* why it cannot be of the new type, or FREE */
+  bool movable;     /* a tensor, in a graph that can have Casts */
+  bool absent;      /* a constant whose elements are not available */
+  bool clamped;     /* it follows from a constant that is clamped */
+  bool bounded;     /* `bound` is proven */
+  bool measured;    /* ... is measured */
+  double bound;     /* of absolute values */
+  double most;      /* the largest measured absolute value, also beside a proven bound; 0: none */
+  double least;     /* the smallest measured one other than 0; 0: none */
+  double guard;     /* an epsilon that it may be as small as (or large); 0: none */
+  double turns;     /* how often its error is in that of a phase; 0: in none */
   uint32_t sibling; /* the next value that is made in the same slot */
-  uint32_t path;  /* converted nodes on the longest path to it, within a graph */
+  uint32_t path;    /* converted nodes on the longest path to it, within a graph */
   prec_difference error;
 } prec_value;
 
@@ -183,8 +184,8 @@ typedef struct prec {
       SURG_OPTION(LIST, "node", NULL, "convert only these nodes"),             \
       SURG_OPTION(STRING, "target", NULL, "use only types that the target states")
 #define PREC_SATURATE SURG_OPTION(BOOL, "saturate", "false", "clamp constants to the range")
-#define PREC_MEASURE_OPTIONS                                                       \
-  SURG_OPTION(LIST, "inputs", NULL, "folders or .npz of inputs to measure bounds"), \
+#define PREC_MEASURE_OPTIONS                                                          \
+  SURG_OPTION(LIST, "inputs", NULL, "folders or .npz of inputs to measure bounds"),   \
       SURG_OPTION(INT, "draws", "1", "number of generated inputs if none are given"), \
       SURG_OPTION(STRING, "tolerance", NULL, "largest error of outputs; nodes above stay")
 #define PREC_NARROW_OPTIONS                                                                \
@@ -258,6 +259,13 @@ void prec_pins(prec *c);
 /* Whether elements of input i of n, a constant, would overflow in the float type `to`, or become 0
  * or lose digits where that matters. Unknown elements do not. */
 bool prec_loses(surg_model *m, const surg_node *n, size_t i, int to);
+
+/* --- precision_choices.c --- */
+/* Whether n is a Cast to integers. */
+bool prec_makes_integers(const surg_node *n);
+/* Pins what becomes an integer or is compared to choose other elements, back to the next products
+ * of matrices. False: out of memory. */
+bool prec_pin_choices(prec *c);
 
 /* Pins every slot that makes or reads a value. */
 void prec_pin_value(prec *c, prec_value *x, prec_why why);

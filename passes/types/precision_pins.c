@@ -248,8 +248,7 @@ static void pin_attr_results(prec *c, const surg_node *n, prec_value **stack) {
     prec_value *x = prec_find(c, surg_node_output(n, i));
     surg_range r;
     if (!x || x->why != PREC_FREE || prec_holds(c, x)) continue;
-    if (surg_value_range(x->v, &r) == SURG_OK && r.low >= -c->limits.top &&
-        r.high <= c->limits.top)
+    if (surg_value_range(x->v, &r) == SURG_OK && r.low >= -c->limits.top && r.high <= c->limits.top)
       continue;
     prec_pin_value(c, x, PREC_BOUND);
     prec_pin_results(c, x, stack);
@@ -268,12 +267,6 @@ static void pin_far_attrs(prec *c) {
 }
 
 /* --- operators --- */
-
-static bool integer_output(const surg_node *n) {
-  const int d = prec_dtype(prec_type(surg_node_output(n, 0)));
-  return d != 0 && d != SURG_FLOAT && d != SURG_DOUBLE && d != SURG_FLOAT16 && d != SURG_BFLOAT16 &&
-         d != SURG_STRING && d != SURG_BOOL;
-}
 
 /* Whether a value that is computed at run time is dequantized. */
 static bool dequantized(const surg_value *v) {
@@ -346,61 +339,9 @@ static prec_why node_why(const prec *c, const surg_node *n) {
     if (kind == SURG_NARROW_QUANTIZE || (kind == SURG_NARROW_DEQUANTIZE && !weights))
       return PREC_QUANTIZED;
     if (in_quantized_region(n)) return PREC_QUANTIZED;
-    if (surg_node_op(n) == SURG_OP_Cast && integer_output(n)) return PREC_INTEGER;
+    if (prec_makes_integers(n)) return PREC_INTEGER;
   }
   return c->saturate ? PREC_FREE : attrs_fault(c, n);
-}
-
-/* Whether the order of the elements of an operand decides the result: half makes ties of them. */
-static bool ranks(const surg_node *n) {
-  const int op = surg_node_op(n);
-  return op == SURG_OP_ArgMax || op == SURG_OP_ArgMin || op == SURG_OP_TopK;
-}
-
-/* Pins y, from which numbers that become integers are computed, and puts it on the stack. Products
- * of matrices end the way; those of which an order is computed move: `products` false. */
-static void pin_source(prec *c, prec_value *y, bool products, prec_value **stack, size_t *depth) {
-  if (!y || y->made == PREC_NONE) return;
-  const surg_node *by = prec_producer(c, y);
-  const bool product = by && surg_schema_narrow(surg_node_schema(by)) == SURG_NARROW_GAIN;
-  const prec_slot *s = &c->slots[prec_root(c, y->made)];
-  if (s->why != PREC_FREE || s->holds || s->io || (product && !products)) return;
-  prec_pin(c, y->made, PREC_INTEGER); /* at most once a slot: the stack has room */
-  if (!product) stack[(*depth)++] = y;
-}
-
-/* Pins what computes numbers that become integers, back to the next products of matrices, which
- * stay, too: their sums may be integers that the type does not have. */
-static void pin_backwards(prec *c, const surg_node *n, bool products, prec_value **stack) {
-  size_t depth = 0;
-  for (size_t i = 0; i < surg_node_input_count(n); i++)
-    pin_source(c, prec_find(c, surg_node_input(n, i)), products, stack, &depth);
-  while (depth > 0) {
-    const prec_value *x = stack[--depth];
-    prec_step at = {0};
-    for (prec_value *y; (y = prec_next_source(c, x, &at));)
-      pin_source(c, y, products, stack, &depth);
-  }
-}
-
-static bool pin_integer_sources(prec *c) {
-  prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_slots + 1) * sizeof *stack);
-  if (!stack) return false;
-  for (uint32_t i = 0; i < c->n_slots; i++) {
-    const prec_slot *s = &c->slots[i];
-    if (!s->n || s->why != PREC_INTEGER || s->parent != i || surg_node_op(s->n) != SURG_OP_Cast ||
-        !integer_output(s->n))
-      continue;
-    pin_backwards(c, s->n, true, stack);
-  }
-  for (uint32_t i = 0; i < c->n_slots; i++) {
-    const prec_slot *s = &c->slots[i];
-    if (!s->n || !surg_node_schema(s->n) || !ranks(s->n) || c->slots[prec_root(c, i)].holds)
-      continue;
-    prec_pin(c, i, PREC_INTEGER);
-    pin_backwards(c, s->n, false, stack);
-  }
-  return true;
 }
 
 /* Pins nodes of mixed types with a computed input of the old type: its range is not known. */
@@ -432,5 +373,5 @@ void prec_pins(prec *c) {
   pin_values(c);
   if (c->kind->narrows && !c->saturate) pin_far_attrs(c);
   if (c->mixed) pin_mixed(c);
-  if (c->kind->narrows && !c->aggressive && !pin_integer_sources(c)) c->failed = true;
+  if (c->kind->narrows && !c->aggressive && !prec_pin_choices(c)) c->failed = true;
 }

@@ -37,6 +37,7 @@ static const char *const reasons[] = {
     [PREC_QUANTIZED] = "quantized (aggressive converts it)",
     [PREC_WIDTH] = "the result may depend on the width of integers",
     [PREC_INTEGER] = "it becomes an integer (aggressive converts it)",
+    [PREC_CHOICE] = "it is compared to choose other elements (aggressive converts it)",
     [PREC_FINE] = "a logarithm or division magnifies small elements (aggressive converts it)",
     [PREC_PHASE] = "only its part within a period matters (aggressive converts it)",
     [PREC_PLACE] = "a position in an image (aggressive converts it)",
@@ -215,18 +216,17 @@ static void value_row(prec *c, const prec_value *x) {
   if (x->dtype == c->kind->to && s->moves) return;
   const double none = (double)NAN;
   const bool moves = s->moves;
-  const surg_cell cells[] = {
-      {"value", surg_value_name(x->v), 0},
-      {"type", surg_dtype_name(prec_final(c, x, slot)), 0},
-      {"bound", NULL, x->bounded || x->measured ? x->bound : none},
-      {"from",
-       !x->measured ? x->bounded ? "proof" : "-"
-       : c->given   ? "given"
-                    : "drawn",
-       0},
-      {"error", NULL, x->error.met ? prec_error(&x->error) : none},
-      {"estimate", NULL, c->limits.unit > 0 ? estimate(c, x->path) : none},
-      {"why", moves ? "" : reasons[s->why], 0}};
+  const surg_cell cells[] = {{"value", surg_value_name(x->v), 0},
+                             {"type", surg_dtype_name(prec_final(c, x, slot)), 0},
+                             {"bound", NULL, x->bounded || x->measured ? x->bound : none},
+                             {"from",
+                              !x->measured ? x->bounded ? "proof" : "-"
+                              : c->given   ? "given"
+                                           : "drawn",
+                              0},
+                             {"error", NULL, x->error.met ? prec_error(&x->error) : none},
+                             {"estimate", NULL, c->limits.unit > 0 ? estimate(c, x->path) : none},
+                             {"why", moves ? "" : reasons[s->why], 0}};
   surg_pass_row(c->p, "values", cells, sizeof cells / sizeof *cells);
 }
 
