@@ -32,9 +32,10 @@ SURG_EXPORT bool surg_schema_clamps(const surg_schema *s, size_t i);
 SURG_EXPORT bool surg_schema_accepts(const surg_schema *s, bool output, size_t i,
                                      const surg_type *like, int dtype);
 /* The element types, bit d for type d, that a target states for input i, or output i if `output`,
- * of a node in its version; all, if it limits none of an operator of ONNX. 0: the target, with its
- * host, does not list the operator, supports no version of it, or states no types of a runtime's
- * own operator. Other limits of the target do not count. */
+ * of a node in its version, with its attributes; all, if it limits none of an operator of ONNX. 0:
+ * the target, with its host, does not list the operator, supports no version of it with these
+ * attributes, or states no types of a runtime's own operator. Where it states types without a limit
+ * in words, only these. Other limits of the target do not count. */
 SURG_EXPORT uint64_t surg_target_types(const surg_target *t, const surg_node *n, bool output,
                                        size_t i);
 /* Infers types so that values in function bodies have the types common to all calls in the model,

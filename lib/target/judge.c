@@ -441,7 +441,7 @@ static bool says_nothing(const surg_attr *a) {
   return false;
 }
 
-static bool fits_attrs(surg__judge *j) {
+bool surg__judge_fits_attrs(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_attrs; i++)
     if (!fits_attr(j, &j->f->attrs[i])) return false;
   for (size_t i = 0; i < j->f->no_attrs.n; i++) {
@@ -491,8 +491,9 @@ bool surg__judge_keeps_to(surg__judge *j) {
     return false;
   }
   static bool (*const checks[])(surg__judge *) = {
-      fits_opset, fits_types,    fits_constants,    fits_fed,          fits_places,
-      fits_attrs, fits_spelling, surg__judge_forms, surg__judge_shapes};
+      fits_opset,    fits_types,        fits_constants,
+      fits_fed,      fits_places,       surg__judge_fits_attrs,
+      fits_spelling, surg__judge_forms, surg__judge_shapes};
   for (j->passed = 0; j->passed < SURG_COUNT(checks); j->passed++)
     if (!checks[j->passed](j)) return false;
   if (j->f->says)

@@ -48,6 +48,8 @@ void surg__judge_arguments(surg__judge *j);
 /* Checks the node against the fact j->f. False: the node is rejected. The verdict and its reason
  * are recorded in j, also for parts whose support is unknown. */
 bool surg__judge_keeps_to(surg__judge *j);
+/* Whether the attributes of the node are among those of the fact. */
+bool surg__judge_fits_attrs(surg__judge *j);
 /* Reports that support of a node is unknown, as nothing states that the engine has an element type
  * of it (key `elements`). For a node that fits the fact j->f. */
 void surg__judge_open_types(surg__judge *j);

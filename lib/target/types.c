@@ -79,13 +79,15 @@ uint64_t surg_target_types(const surg_target *t, const surg_node *n, bool output
   /* A host has no host of its own. */
   for (; t && p; t = t->host) {
     const surg__op_facts *op = surg__target_op(t, s->domain, s->name);
-    uint32_t mask = 0;
+    uint32_t mask = 0, limited = 0; /* with a limit in words */
     for (size_t k = 0; op && k < op->n; k++) {
       const surg__tfact *f = &op->facts[k];
+      surg__judge j = {.t = t, .n = n, .s = s, .f = f};
       if (f->refused || f->misread || !surg__judge_speaks_of(f, s->since)) continue;
-      mask |= types_of_fact(t, f, s, p, output, i);
+      if (surg__judge_fits_attrs(&j))
+        *(f->says ? &limited : &mask) |= types_of_fact(t, f, s, p, output, i);
     }
-    if (mask) return mask;
+    if (mask || limited) return mask ? mask : limited;
   }
   return 0;
 }
