@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../util/links.h"
 #include "../util/magnify.h"
 #include "../util/samples.h"
 #include "quant_static.h"
 
 #define FAR_SIZE 1000                 /* of the least number that masks others */
+#define MOST_ROUNDS 64                /* of what passes between graphs */
 #define FIXED_STEPS 8                 /* nodes between a weight and its reader */
 #define BINS_MOST (UINT64_C(1) << 26) /* bytes of the counts of all values */
 
@@ -332,23 +334,38 @@ static bool mark_whole(const quant_static_state *s, quant_value *x) {
   return first;
 }
 
-/* Marks v and the values from which it is computed, back to results of products, unless these read
- * counts. */
-static void mark_back(quant_static_state *s, surg_value *v, quant_value **stack,
-                      bool (*mark)(const quant_static_state *s, quant_value *x)) {
-  size_t depth = 0;
-  quant_value *x = quant_value_of(s, v);
-  if (!x || !mark(s, x)) return;
-  stack[depth++] = x;
-  while (depth > 0) {
-    surg_node *n = surg_value_producer(stack[--depth]->v, NULL);
+/* Marks of values from which others are computed. */
+typedef struct marks {
+  quant_static_state *s;
+  links links;
+  quant_value **stack;
+  size_t depth;
+  bool any; /* a value was kept from 0 in this round */
+} marks;
+
+typedef bool (*mark_fn)(const quant_static_state *s, quant_value *x);
+
+static void mark_one(marks *w, const surg_value *v, mark_fn mark) {
+  quant_value *x = quant_value_of(w->s, v);
+  if (x && mark(w->s, x)) w->stack[w->depth++] = x; /* at most once a value: the stack has room */
+}
+
+/* Marks v and the values from which it is computed, also in other graphs, back to results of
+ * products, unless these read counts. */
+static void mark_back(marks *w, const surg_value *v, mark_fn mark) {
+  const phases *f = &w->s->c->phases;
+  mark_one(w, v, mark);
+  while (w->depth > 0) {
+    size_t at = 0;
+    v = w->stack[--w->depth]->v;
+    for (const surg_value *x; (x = links_next(&w->links, v, &at));) mark_one(w, x, mark);
+    surg_node *n = surg_value_producer(v, NULL);
     if (!n || !surg_node_schema(n) || surg_node_subgraph(n, 0)) continue;
     const bool product = surg_schema_narrow(surg_node_schema(n)) == SURG_NARROW_GAIN;
-    if (product && !table_has(&s->c->phases.products, n)) continue;
+    if (product && !table_has(&f->products, n)) continue;
     for (size_t i = 0; i < surg_node_input_count(n); i++) {
-      x = quant_value_of(s, surg_node_input(n, i));
-      if (x && product && !table_has(&s->c->phases.counted, x->v)) continue;
-      if (x && mark(s, x)) stack[depth++] = x; /* at most once a value: the stack has room */
+      const surg_value *x = surg_node_input(n, i);
+      if (x && (!product || table_has(&f->counted, x))) mark_one(w, x, mark);
     }
   }
 }
@@ -366,17 +383,32 @@ static bool is_kept_from_zero(const quant_value *y, const surg_node *n) {
   return false;
 }
 
+static void keep(marks *w, quant_value *y) {
+  if (!y || !y->met || y->kept) return;
+  y->kept = y->fine = true;
+  w->any = true;
+}
+
+static bool pass_kept(void *user, surg_value *from, surg_value *to) {
+  marks *w = user;
+  const quant_value *x = quant_value_of(w->s, from);
+  if (x && x->met && x->kept) keep(w, quant_value_of(w->s, to));
+  return true;
+}
+
 /* Marks what an epsilon keeps from 0, up to the divisors that are computed from it; the values
  * before divisors have been met, and nodes are sorted. */
-static void mark_kept(quant_static_state *s, const surg_node *n) {
+static void mark_kept(marks *w, surg_node *n) {
   bool kept = false;
+  links_visit(n, pass_kept, w);
+  if (surg_node_subgraph(n, 0)) return;
   for (size_t i = 0; i < surg_node_input_count(n) && !kept; i++) {
-    const quant_value *x = quant_value_of(s, surg_node_input(n, i));
+    const quant_value *x = quant_value_of(w->s, surg_node_input(n, i));
     kept = x && x->met && x->kept;
   }
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
-    quant_value *y = quant_value_of(s, surg_node_output(n, i));
-    if (y && y->met && (kept || is_kept_from_zero(y, n))) y->kept = y->fine = true;
+    quant_value *y = quant_value_of(w->s, surg_node_output(n, i));
+    if (y && (kept || is_kept_from_zero(y, n))) keep(w, y);
   }
 }
 
@@ -402,18 +434,23 @@ static bool is_delicate(quant_static_state *s, const surg_node *n, size_t i) {
 
 /* Marks values of which the errors matter more than those of others. */
 static bool find_delicate(quant_static_state *s) {
-  quant_value **stack = surg_pass_alloc(s->c->p, (s->n_values + 1) * sizeof *stack);
-  for (surg_graph *g = NULL; stack && (g = surg_model_next_graph(s->c->m, g));)
+  marks w = {.s = s, .any = true};
+  w.stack = surg_pass_alloc(s->c->p, (s->n_values + 1) * sizeof *w.stack);
+  if (!w.stack || !links_find(&w.links, s->c->p, s->c->m)) return false;
+  for (surg_graph *g = NULL; (g = surg_model_next_graph(s->c->m, g));)
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       for (size_t i = 0; i < surg_node_input_count(n); i++)
-        if (magnifies(n, i)) mark_back(s, surg_node_input(n, i), stack, mark_fine);
+        if (magnifies(n, i)) mark_back(&w, surg_node_input(n, i), mark_fine);
       for (size_t i = 0; i < surg_node_input_count(n); i++)
-        if (is_delicate(s, n, i)) mark_back(s, surg_node_input(n, i), stack, mark_whole);
-      if (makes_whole(n)) mark_back(s, surg_node_input(n, 0), stack, mark_whole);
+        if (is_delicate(s, n, i)) mark_back(&w, surg_node_input(n, i), mark_whole);
+      if (makes_whole(n)) mark_back(&w, surg_node_input(n, 0), mark_whole);
     }
-  for (surg_graph *g = NULL; stack && (g = surg_model_next_graph(s->c->m, g));)
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) mark_kept(s, n);
-  return stack != NULL;
+  for (int round = 0; w.any && round < MOST_ROUNDS; round++) { /* values pass between graphs */
+    w.any = false;
+    for (surg_graph *g = NULL; (g = surg_model_next_graph(s->c->m, g));)
+      for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) mark_kept(&w, n);
+  }
+  return true;
 }
 
 bool quant_calibrate(quant_static_state *s) {

@@ -5,6 +5,7 @@
 #include <onnxsurg/ops.h>
 #include <onnxsurg/schema.h>
 
+#include "../util/links.h"
 #include "precision.h"
 
 static bool is_integer(int d) {
@@ -56,6 +57,7 @@ typedef struct choices {
   prec *c;
   table met; /* values: integers and booleans that choose */
   table nodes;
+  links links;
   surg_value **stack;
   size_t depth;
 } choices;
@@ -99,29 +101,20 @@ static bool push_inputs(choices *x, const surg_node *n) {
   return true;
 }
 
-static bool push_outputs(choices *x, const surg_graph *g) {
-  for (size_t i = 0; i < surg_graph_output_count(g); i++)
-    if (!push(x, surg_graph_output(g, i))) return false;
-  return true;
-}
-
-/* Follows results of a node back, of all that a branch, a body or a function gives. */
-static bool follow_node(choices *x, surg_node *n) {
-  const surg_function *f = surg_node_function(n);
-  const surg_graph *g;
-  if (f) return push_inputs(x, n) && push_outputs(x, surg_function_graph(f));
-  if (!surg_node_schema(n)) return true;
-  for (size_t i = 0; (g = surg_node_subgraph(n, i)); i++)
-    if (!push_outputs(x, g)) return false;
-  if (surg_node_subgraph(n, 0) || !reads_numbers(x->c, n)) return push_inputs(x, n);
-  return order_of(n) == ORDER_NONE || table_has(&x->nodes, n) || table_put(&x->nodes, n);
-}
-
 /* Follows integers and booleans back to the order that they are of. */
 static bool follow(choices *x) {
   while (x->depth > 0) {
-    surg_node *n = surg_value_producer(x->stack[--x->depth], NULL);
-    if (n && !follow_node(x, n)) return false;
+    surg_value *v = x->stack[--x->depth];
+    size_t at = 0;
+    for (surg_value *y; (y = links_next(&x->links, v, &at));)
+      if (!push(x, y)) return false;
+    surg_node *n = surg_value_producer(v, NULL);
+    if (!n || !surg_node_schema(n) || surg_node_subgraph(n, 0)) continue;
+    if (!reads_numbers(x->c, n)) {
+      if (!push_inputs(x, n)) return false;
+    } else if (order_of(n) != ORDER_NONE && !table_has(&x->nodes, n) && !table_put(&x->nodes, n)) {
+      return false;
+    }
   }
   return true;
 }
@@ -135,7 +128,8 @@ static bool find_choices(choices *x) {
     for (surg_value *v = NULL; (v = surg_graph_next_value(g, v));) values++;
   }
   x->stack = surg_pass_alloc(p, (values + 1) * sizeof *x->stack);
-  if (!x->stack || !table_make(&x->met, p, values) || !table_make(&x->nodes, p, nodes))
+  if (!x->stack || !table_make(&x->met, p, values) || !table_make(&x->nodes, p, nodes) ||
+      !links_find(&x->links, p, x->c->m))
     return false;
   for (surg_graph *g = NULL; (g = surg_model_next_graph(x->c->m, g));)
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))

@@ -7,11 +7,11 @@
 #include <onnxsurg/precision.h>
 #include <onnxsurg/schema.h>
 
-#include "bodies.h"
+#include "links.h"
 
 #define MOST_ROUNDS 8     /* over all graphs, which pass values to each other */
 #define UNKNOWN_AXIS 1024 /* the size of an image whose size is not known */
-#define NEAR 16 /* values before an operand of a difference that are looked at */
+#define NEAR 16           /* values before an operand of a difference that are looked at */
 
 /* --- remainders --- */
 
@@ -160,52 +160,13 @@ static bool add_counted(counting *c, surg_value *y) {
   return table_put(&c->f->counted, y);
 }
 
-static bool pass_counted(counting *c, const surg_value *x, surg_value *y) {
-  return !x || !table_has(&c->f->counted, x) || add_counted(c, y);
-}
-
-static bool pass_call(counting *c, const surg_node *n) {
-  const surg_graph *g = surg_function_graph(surg_node_function(n));
-  const size_t in = surg_graph_input_count(g), out = surg_graph_output_count(g);
-  bool ok = true;
-  for (size_t i = 0; ok && i < surg_node_input_count(n) && i < in; i++)
-    ok = pass_counted(c, surg_node_input(n, i), surg_graph_input(g, i));
-  for (size_t i = 0; ok && i < surg_node_output_count(n) && i < out; i++)
-    ok = pass_counted(c, surg_graph_output(g, i), surg_node_output(n, i));
-  return ok;
-}
-
-static bool pass_loop(counting *c, const bodies_loop *l) {
-  const size_t end_in = l->first_in + l->states + l->slices;
-  const size_t end_out = surg_graph_output_count(l->body);
-  bool ok = true;
-  for (size_t i = l->first_in; ok && i < end_in; i++)
-    ok = pass_counted(c, surg_node_input(l->n, i), surg_graph_input(l->body, i));
-  for (size_t i = l->first_out; ok && i < end_out; i++) {
-    const surg_value *x = surg_graph_output(l->body, i);
-    ok = pass_counted(c, x, surg_node_output(l->n, i - l->first_out));
-    if (ok && i < l->first_out + l->states)
-      ok = pass_counted(c, x, surg_graph_input(l->body, i - l->first_out + l->first_in));
-  }
-  return ok;
-}
-
-/* Passes counts to and from the graphs that n runs. */
-static bool pass_between(counting *c, surg_node *n) {
-  bodies_loop l;
-  surg_graph *g;
-  bool ok = true;
-  const int op = surg_node_op(n);
-  if (surg_node_class(n) == SURG_OP_CLASS_FUNCTION) return pass_call(c, n);
-  if (op == SURG_OP_Loop || op == SURG_OP_Scan) return !bodies_loop_of(&l, n) || pass_loop(c, &l);
-  for (size_t k = 0; op == SURG_OP_If && (g = surg_node_subgraph(n, k)); k++)
-    for (size_t i = 0; ok && i < surg_graph_output_count(g) && i < surg_node_output_count(n); i++)
-      ok = pass_counted(c, surg_graph_output(g, i), surg_node_output(n, i));
-  return ok;
+static bool pass_counted(void *user, surg_value *x, surg_value *y) {
+  counting *c = user;
+  return !table_has(&c->f->counted, x) || add_counted(c, y);
 }
 
 static bool count_node(counting *c, surg_node *n) {
-  if (!surg_node_schema(n) || surg_node_subgraph(n, 0)) return pass_between(c, n);
+  if (!surg_node_schema(n) || surg_node_subgraph(n, 0)) return links_visit(n, pass_counted, c);
   if (!counts_from(n) && !(passes_on(n) && has_counted(c->f, n))) return true;
   for (size_t i = 0; i < surg_node_output_count(n); i++)
     if (!add_counted(c, surg_node_output(n, i))) return false;
@@ -229,6 +190,7 @@ typedef struct walk {
   table met;
   surg_value **stack;
   size_t depth;
+  links links;
 } walk;
 
 static bool push(walk *w, surg_value *v) {
@@ -240,7 +202,11 @@ static bool push(walk *w, surg_value *v) {
 /* Follows what phases are computed from, through products only where these read counts. */
 static bool find_products(phases *f, walk *w) {
   while (w->depth > 0) {
-    surg_node *n = surg_value_producer(w->stack[--w->depth], NULL);
+    surg_value *v = w->stack[--w->depth];
+    size_t at = 0;
+    for (surg_value *x; (x = links_next(&w->links, v, &at));)
+      if (!push(w, x)) return false;
+    surg_node *n = surg_value_producer(v, NULL);
     if (!n || !surg_node_schema(n) || surg_node_subgraph(n, 0)) continue;
     const bool product = is_product(n);
     if (product && !table_put(&f->all, n)) return false;
@@ -264,7 +230,8 @@ bool phases_find(phases *f, surg_pass_ctx *p, surg_model *m, double small) {
   w.stack = surg_pass_alloc(p, (values + 1) * sizeof *w.stack);
   if (!w.stack || !table_make(&f->counted, p, values + 1) ||
       !table_make(&f->products, p, nodes + 1) || !table_make(&f->all, p, nodes + 1) ||
-      !table_make(&w.met, p, values + 1) || !find_counted(f, m, small))
+      !table_make(&w.met, p, values + 1) || !links_find(&w.links, p, m) ||
+      !find_counted(f, m, small))
     return false;
   for (surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
     for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
