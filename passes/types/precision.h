@@ -56,6 +56,7 @@ typedef enum prec_why {
   PREC_WIDTH,   /* integers: the result may depend on the width */
   PREC_INTEGER, /* it computes numbers that become integers */
   PREC_CHOICE,  /* it is compared to choose other elements */
+  PREC_STATE,   /* a loop adds to it */
   PREC_FINE,    /* an operator magnifies errors of its small elements */
   PREC_PHASE,   /* only its part within a period matters */
   PREC_PLACE,   /* a position in an image */
@@ -266,6 +267,10 @@ bool prec_makes_integers(const surg_node *n);
 /* Pins what becomes an integer or is compared to choose other elements, back to the next products
  * of matrices. False: out of memory. */
 bool prec_pin_choices(prec *c);
+
+/* --- precision_states.c --- */
+/* Pins states of loops that are added to. False: out of memory. */
+bool prec_pin_states(prec *c);
 
 /* Pins every slot that makes or reads a value. */
 void prec_pin_value(prec *c, prec_value *x, prec_why why);

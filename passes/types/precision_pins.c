@@ -374,4 +374,5 @@ void prec_pins(prec *c) {
   if (c->kind->narrows && !c->saturate) pin_far_attrs(c);
   if (c->mixed) pin_mixed(c);
   if (c->kind->narrows && !c->aggressive && !prec_pin_choices(c)) c->failed = true;
+  if (c->kind->small && !c->aggressive && !prec_pin_states(c)) c->failed = true;
 }

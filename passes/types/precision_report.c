@@ -38,6 +38,7 @@ static const char *const reasons[] = {
     [PREC_WIDTH] = "the result may depend on the width of integers",
     [PREC_INTEGER] = "it becomes an integer (aggressive converts it)",
     [PREC_CHOICE] = "it is compared to choose other elements (aggressive converts it)",
+    [PREC_STATE] = "a loop adds to it (aggressive converts it)",
     [PREC_FINE] = "a logarithm or division magnifies small elements (aggressive converts it)",
     [PREC_PHASE] = "only its part within a period matters (aggressive converts it)",
     [PREC_PLACE] = "a position in an image (aggressive converts it)",
