@@ -115,6 +115,7 @@ static void pin_default(prec *c, prec_value *x) {
 
 static void pin_bound(prec *c, prec_value *x, prec_value **stack) {
   surg_range r;
+  if (x->clamped) return; /* what is proven is of the numbers before */
   if (surg_value_range(x->v, &r) != SURG_OK) return;
   const double bound = fmax(fabs(r.low), fabs(r.high));
   if (!(bound < (c->kind->small ? NO_LIMIT : HUGE_VAL))) return;
@@ -173,23 +174,28 @@ static void pin_absent(prec *c, prec_value *x, const surg_tensor *t) {
   if (x->absent) prec_pin_value(c, x, PREC_ABSENT);
 }
 
+static void pin_value(prec *c, prec_value *x, prec_value **stack) {
+  const surg_tensor *t = x->made == PREC_NONE ? surg_value_constant(x->v) : NULL;
+  if (c->kind->integers || c->kind->narrows) pin_default(c, x);
+  if (c->kind->integers)
+    pin_integers(c, x);
+  else if (t && c->kind->narrows)
+    pin_constant(c, x, t, stack);
+  else if (c->kind->narrows)
+    pin_bound(c, x, stack);
+  else if (t)
+    pin_absent(c, x, t);
+}
+
+/* Constants first: what follows from clamped ones is known then. */
 static void pin_values(prec *c) {
   prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *stack);
   if (!stack) c->failed = true;
-  for (uint32_t i = 0; i < c->n_values && stack; i++) {
-    prec_value *x = &c->values[i];
-    if (prec_holds(c, x)) continue;
-    const surg_tensor *t = x->made == PREC_NONE ? surg_value_constant(x->v) : NULL;
-    if (c->kind->integers || c->kind->narrows) pin_default(c, x);
-    if (c->kind->integers)
-      pin_integers(c, x);
-    else if (t && c->kind->narrows)
-      pin_constant(c, x, t, stack);
-    else if (c->kind->narrows)
-      pin_bound(c, x, stack);
-    else if (t)
-      pin_absent(c, x, t);
-  }
+  for (int computed = 0; computed < 2 && stack; computed++)
+    for (uint32_t i = 0; i < c->n_values; i++) {
+      prec_value *x = &c->values[i];
+      if ((x->made == PREC_NONE) == (computed == 0) && !prec_holds(c, x)) pin_value(c, x, stack);
+    }
 }
 
 /* --- attributes --- */
@@ -242,7 +248,7 @@ static bool limits(const surg_node *n) {
 }
 
 /* Pins the results of a node with an attribute beyond the range, such as ConstantOfShape, and what
- * is computed from them. */
+ * is computed from them, or marks them if the attribute is clamped. */
 static void pin_attr_results(prec *c, const surg_node *n, prec_value **stack) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     prec_value *x = prec_find(c, surg_node_output(n, i));
@@ -250,7 +256,8 @@ static void pin_attr_results(prec *c, const surg_node *n, prec_value **stack) {
     if (!x || x->why != PREC_FREE || prec_holds(c, x)) continue;
     if (surg_value_range(x->v, &r) == SURG_OK && r.low >= -c->limits.top && r.high <= c->limits.top)
       continue;
-    prec_pin_value(c, x, PREC_BOUND);
+    x->clamped = c->saturate;
+    if (!c->saturate) prec_pin_value(c, x, PREC_BOUND);
     prec_pin_results(c, x, stack);
   }
 }
@@ -370,6 +377,7 @@ void prec_pins(prec *c) {
     if (why == PREC_FREE && !root->holds) why = node_why(c, s->n);
     if (why != PREC_FREE) prec_pin(c, i, why);
   }
+  if (c->kind->narrows && c->saturate) pin_far_attrs(c);
   pin_values(c);
   if (c->kind->narrows && !c->saturate) pin_far_attrs(c);
   if (c->mixed) pin_mixed(c);
