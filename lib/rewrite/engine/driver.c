@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "infer/infer.h"
-#include "ir/ir.h" /* for surg_model.values_kept, surg_node.queued and surg_value.elems alone */
+#include "ir/ir.h" /* for surg_model.values_kept, surg_node.queued and .arranged, surg_value.elems */
 #include "pass/pass.h"
 #include "rewrite/lang/rule.h"
 
@@ -156,11 +156,39 @@ static bool keep_reason(driver *d, const surg_rule *r) {
   return surg__vec_push(d->ctx, &rules->declined, one);
 }
 
+static size_t present(const surg_node *n) {
+  size_t count = 0;
+  for (size_t i = 0; i < surg_node_input_count(n); i++) count += surg_node_input(n, i) != NULL;
+  return count;
+}
+
+/* Whether pattern and emission are one node each of the same operator, and the emitted one reads
+ * values of the other alone, with its attributes. Such a rule would match what it emits. */
+static bool arranges(const surg__rblock *from, const surg__rblock *to) {
+  const surg__rstmt *a = from->stmts, *b = to->stmts;
+  if (to->native || from->n != 1 || to->n != 1 || a->kind != SURG__S_NODE ||
+      b->kind != SURG__S_NODE || b->n_attrs || a->op != b->op ||
+      strcmp(a->op_type, b->op_type) != 0 || strcmp(a->domain, b->domain) != 0)
+    return false;
+  for (uint16_t i = 0; i < b->n_in; i++)
+    if (b->in[i].kind != SURG__A_VALUE && b->in[i].kind != SURG__A_ABSENT) return false;
+  return true;
+}
+
+/* Marks a node that has the inputs of the one it replaces in another order, or without a blank: the
+ * rule would match it without end. `inputs`: how many were present. */
+static void mark_arranged(const driver *d, const surg_rule *r, size_t inputs) {
+  surg_node *n = d->made.count == 1 ? d->made.items[0] : NULL;
+  if (n && arranges(&r->match, d->m->emit) && present(n) == inputs)
+    n->arranged = (uint32_t)r->place + 1;
+}
+
 static bool apply(driver *d, const surg_rule *r) {
   if (!d->fuel || !surg_pass_allow(d->pass)) return false;
   assert(d->m->emit && d->m->rule == r); /* set by the match */
   d->fuel--;
   d->made.count = 0;
+  const size_t inputs = present(d->m->nodes[r->anchor]);
   surg_value *rounded[SURG__RULE_NODES];
   const size_t n_rounded = find_rounded(d, r, rounded);
   /* Rules keep the types of values, and all but the lossy ones their proven elements: keep both,
@@ -187,6 +215,7 @@ static bool apply(driver *d, const surg_rule *r) {
     d->failed = true;
     return false;
   }
+  mark_arranged(d, r, inputs);
   for (size_t i = 0; i < n_rounded; i++)
     if (surg_value_producer(rounded[i], NULL)) surg__infer_doubt(rounded[i]);
   for (size_t i = 0; i < d->made.count; i++)
@@ -251,6 +280,7 @@ static void visit(driver *d, surg_node *n) {
     slot *s = &d->slots.items[i - 1];
     assert(s->rule->op == op);
     if (!ready(d, s)) return;
+    if (n->arranged == s->rule->place + 1) continue;
     if (few && s->feeds && !is_fed(s, ops, count)) continue;
     const surg__mark mark = surg__arena_mark(&d->arena);
     d->m->rule = s->rule;
@@ -266,6 +296,7 @@ static void visit(driver *d, surg_node *n) {
 static void run(driver *d) {
   for (surg_node *n = surg_graph_first_node(d->g); n && !d->failed; n = surg_node_next(n)) {
     const int op = surg_node_class(n) == SURG_OP_CLASS_BUILTIN ? surg_node_op(n) : 0;
+    n->arranged = 0;
     if (d->by_op[op]) d->failed = !queue(d, n);
   }
   for (size_t i = 0; i < d->again.count; i++) {
@@ -277,7 +308,7 @@ static void run(driver *d) {
 }
 
 surg_pass_result surg_pass_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_rule_filter want,
-                                    void *user) {
+                                         void *user) {
   if (!p || !g) return SURG_PASS_FAILED;
   surg_context *ctx = surg_pass_context(p);
   driver *d = surg__calloc(ctx, 1, sizeof *d);
@@ -302,7 +333,7 @@ surg_pass_result surg_pass_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_r
     d->failed = true;
   if (!d->fuel)
     surg_context_report(ctx, SURG_WARNING, surg_model_path(surg_pass_model(p)),
-                "rules undo each other: the budget of rewrites is spent");
+                        "rules undo each other: the budget of rewrites is spent");
   const bool failed = d->failed, changed = d->changed;
   surg__vec_free(ctx, &d->slots);
   surg__vec_free(ctx, &d->again);
