@@ -321,6 +321,7 @@ struct surg_node {
   surg_op_class op_class;
   uint32_t resolve_gen; /* the model's resolve_gen when the node was resolved */
   uint32_t arranged;    /* in the rule driver: place + 1 of the rule that arranged its inputs, or 0 */
+  uint32_t folds;       /* lib/target/judge_constant.c: generation and state */
   bool resolved;        /* op, op_class, schema, function are up to date */
   bool types_stale;     /* edited since the types of its outputs were inferred */
   bool erased;
@@ -538,6 +539,11 @@ struct surg_model {
   uint64_t
       sheltered_epoch;     /* epoch of the `sheltered` marks of all nodes, plus 1; 0: none */
   uint64_t inferred_epoch; /* epoch of the `inferred` types of all values, plus 1; 0: none */
+  struct {
+    uint64_t epoch, inferred; /* of the model, when the generation began */
+    uint32_t generation;
+    bool defaults;
+  } folds; /* what surg_node.folds is about (lib/target/judge_constant.c) */
   SURG_VEC(struct surg__listener { surg_listener fn; void *user; }) listeners;
   SURG_VEC(surg__blob *) blobs; /* one reference each; tensors borrow it */
   surg__spill *spill;           /* NULL until bytes were spilled */

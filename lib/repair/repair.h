@@ -112,6 +112,14 @@ void surg__repair_report_defects(const surg_model *model, surg__consent given);
 /* Whether consent `a` includes consent `b`. */
 bool surg__repair_covers(surg__consent a, surg__consent b);
 
+/* Rules of one group that start from one operator, in the order in which they are tried. */
+typedef struct surg__rule_set {
+  char op[256]; /* its name, with the domain */
+  const surg_rule *items[32];
+  size_t n;
+} surg__rule_set;
+typedef SURG_VEC(surg__rule_set) surg__rule_sets;
+
 /* A search for a repair: its input, its state and its result. */
 typedef struct surg__repair {
   surg_context *ctx; /* of the model; its diagnostics should be suppressed, as cures that fail
@@ -122,34 +130,54 @@ typedef struct surg__repair {
   surg_model *m;        /* owned; with the cures found so far */
   surg__consent given;
   bool verify_each;
+  bool is_plain;             /* cures that need more consent are not looked for */
   bool is_strict;            /* now: only cures that add no unknown objections */
   unsigned depth;            /* nesting of look-ahead searches; 0: the main search */
   uint64_t worked[2];        /* nodes of models tried: by this search, by its look-ahead searches */
   uint64_t *work;            /* `worked` of the main search; NULL: this is the main search */
   surg__memo tried;          /* trials and their results, of the main search */
   surg__memo *memo;          /* `tried` of the main search; NULL: this is the main search */
-  uint64_t print, print_of;  /* fingerprint of `m` at this epoch plus 1; 0: not known */
-  bool is_wider;             /* look-ahead searches also change inputs and outputs */
-  const surg__buf *origin;   /* the original interface of the model; NULL before the search */
-  surg__buf first;           /* storage of `origin` in the main search */
-  const surg__sizes *sizes;  /* sizes that the user gives, or NULL */
-  surg__consent used;        /* consent required by the changes made */
-  surg__consent wanted;      /* consent required by cures that were not applied */
-  surg__buf pipeline;        /* the changes made; NUL-terminated after the search */
-  surg__buf refused;         /* cures that would help with more consent; NUL-terminated after the
-                              * search */
-  surg_model *original;      /* with is_minimal: the model before the cures, owned; else NULL */
-  size_t first_step;         /* where the pipeline of the cures starts */
-  SURG_VEC(size_t) starts;   /* where the cures start in the pipeline */
-  surg__consent used_before; /* consent required by the changes before the cures */
-  bool is_minimal;           /* removes changes that are not needed */
-  bool lacks;                /* elements of some weights are not available */
-  bool is_nearer;            /* for a target with a host: also reduces the number of nodes on the
-                              * host */
+  surg__rule_sets own_rules; /* rules by operator, of the main search */
+  const surg__rule_sets *rules; /* `own_rules` of the main search; NULL: this is it */
+  uint64_t print, print_of;     /* fingerprint of `m` at this epoch plus 1; 0: not known */
+  bool is_wider;                /* look-ahead searches also change inputs and outputs */
+  const surg__buf *origin;      /* the original interface of the model; NULL before the search */
+  surg__buf first;              /* storage of `origin` in the main search */
+  const surg__sizes *sizes;     /* sizes that the user gives, or NULL */
+  surg__consent used;           /* consent required by the changes made */
+  surg__consent wanted;         /* consent required by cures that were not applied */
+  surg__buf pipeline;           /* the changes made; NUL-terminated after the search */
+  surg__buf refused;            /* cures that would help with more consent; NUL-terminated after the
+                                 * search */
+  surg_model *original;         /* with is_minimal: the model before the cures, owned; else NULL */
+  size_t first_step;            /* where the pipeline of the cures starts */
+  SURG_VEC(size_t) starts;      /* where the cures start in the pipeline */
+  surg__consent used_before;    /* consent required by the changes before the cures */
+  bool is_minimal;              /* removes changes that are not needed */
+  bool lacks;                   /* elements of some weights are not available */
+  bool is_nearer;               /* for a target with a host: also reduces the number of nodes on the
+                                 * host */
   /* For a supported model: nodes on its host now and before this reduction, and nodes in total. */
   size_t elsewhere, was, nodes;
   surg_status failure; /* memory ran out, so that the result is unknown */
 } surg__repair;
+
+/* --- rules.c --- */
+
+/* Rules of the groups `forms` and `substitute` by operator: all sets of the first group, then all
+ * of the second. */
+const surg__rule_sets *surg__repair_rules(surg__repair *r);
+void surg__rule_sets_free(surg_context *ctx, surg__rule_sets *sets);
+
+/* --- opsets.c --- */
+
+#define SURG__REPAIR_OLDEST 7 /* the oldest opset that is tried */
+
+/* The opsets of ONNX's own domain that a target supports, or NULL. */
+const surg__tspan *surg__repair_window(const surg__target *t);
+/* Finds the opset conversion that leaves the fewest objections; of equal ones the nearest opset. */
+bool surg__repair_best_opset(surg__repair *r, surg__consent given, const surg__repair_counts *now,
+                             char *best, size_t size);
 
 /* --- trial.c --- */
 
@@ -172,6 +200,9 @@ bool surg__repair_spent(const surg__repair *r);
  * spent. Owned by the caller. */
 surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent given, size_t below,
                              surg__repair_counts *after, surg__consent *needed);
+
+/* Whether a pipeline changes the model, with all consents unless the search is plain, or may. */
+bool surg__repair_fires(surg__repair *r, const char *text);
 
 typedef surg_status (*surg__repair_search_fn)(surg__repair *r, surg__repair_counts *after);
 /* For a target with a host, after the search: searches for passes that leave fewer nodes on the

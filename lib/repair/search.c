@@ -11,8 +11,7 @@
 #include "base/diag.h"
 #include "pass/pass.h"
 
-#define ROUNDS 8u      /* most rounds over all cures; each must leave fewer objections */
-#define CANDIDATES 32u /* most rules of one operator and group */
+#define ROUNDS 8u /* most rounds over all cures; each must leave fewer objections */
 #define SETTLE ",fold{max-growth=inf},prune" /* after a rule that may leave nodes of constants */
 #define OUTPUTS 64u                          /* most outputs that get a node at once */
 #define AHEAD                                                                              \
@@ -20,12 +19,16 @@
                     * replacement */
 #define DOUBTS 16u /* most unknown objections that are searched for cures */
 #define USUAL 13   /* the opset that a model without one gets */
-#define OLDEST 7   /* the oldest opset that is tried */
 
 /* --- trying a cure --- */
 
 static surg__consent both(surg__consent a, surg__consent b) {
   return (surg__consent){a.most > b.most ? a.most : b.most, a.interface || b.interface};
+}
+
+/* Whether cures that need more consent than is given are looked for. */
+static bool asks(const surg__repair *r) {
+  return r->given.most < SURG_LOSSY && !r->is_plain;
 }
 
 /* Records a cure that requires more consent, once; not if it is one recorded before, and `fold`. */
@@ -54,7 +57,7 @@ static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
   surg_model *copy = surg__repair_try(r, text, r->given, now->all, &after, &needed);
   bool helps = copy && after.all < now->all && (!r->is_strict || after.unknown <= now->unknown);
   const bool may = helps && surg__repair_covers(r->given, needed);
-  if (!helps && r->given.most < SURG_LOSSY) {
+  if (!helps && asks(r)) {
     surg__repair_counts other;
     surg_model *more = surg__repair_try(r, text, SURG__ALL_CONSENT, now->all, &other, &needed);
     helps = more && other.all < now->all;
@@ -79,43 +82,11 @@ static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
 
 /* --- the cures --- */
 
-static const surg__tspan *window(const surg__target *t) {
-  for (size_t i = 0; i < t->opsets.count; i++)
-    if (!t->opsets.items[i].name[0]) return &t->opsets.items[i];
-  return NULL;
-}
-
-/* Finds the opset conversion that leaves the fewest objections; of equal ones the nearest opset. */
-static bool best_opset(surg__repair *r, surg__consent given, const surg__repair_counts *now,
-                       char *best, size_t size) {
-  const surg__tspan *w = window(r->t);
-  const int64_t have = surg_model_opset(r->m, ""), newest = surg_schema_newest("");
-  const int64_t low = w && w->low > OLDEST ? w->low : OLDEST;
-  const int64_t high = w && w->high < newest ? w->high : newest;
-  size_t least = now->all;
-  char text[64];
-  for (int64_t step = 1; step <= newest && least > 0; step++)
-    for (int side = 0; side < 2; side++) {
-      const int64_t to = side ? have + step : have - step;
-      surg__repair_counts after;
-      surg__consent needed = {SURG_EXACT, false};
-      if (to < low || to > high) continue;
-      snprintf(text, sizeof text, "opset{to=%lld}", (long long)to);
-      surg_model *copy = surg__repair_try(r, text, given, least, &after, &needed);
-      if (copy && after.all < least && surg__repair_covers(given, needed)) {
-        least = after.all;
-        snprintf(best, size, "%s", text);
-      }
-      if (copy) surg_model_free(copy);
-    }
-  return least < now->all;
-}
-
 static bool cure_opset(surg__repair *r, surg__repair_counts *now) {
   char best[64];
-  if (best_opset(r, r->given, now, best, sizeof best)) return cure(r, best, now);
+  if (surg__repair_best_opset(r, r->given, now, best, sizeof best)) return cure(r, best, now);
   /* cure() tries it with all consents and records the consent it requires. */
-  return r->given.most < SURG_LOSSY && best_opset(r, SURG__ALL_CONSENT, now, best, sizeof best) &&
+  return asks(r) && surg__repair_best_opset(r, SURG__ALL_CONSENT, now, best, sizeof best) &&
          cure(r, best, now);
 }
 
@@ -192,7 +163,9 @@ static bool cure_ahead(surg__repair *r, const char *text, surg__repair_counts *n
   deeper.origin = r->origin;
   deeper.work = r->work ? r->work : r->worked;
   deeper.memo = surg__repair_memo(r);
+  deeper.rules = surg__repair_rules(r);
   deeper.is_wider = r->is_wider;
+  deeper.is_plain = r->is_plain;
   const bool found = surg__repair_find(&deeper, &before, &after) == SURG_OK;
   if (found && !surg__repair_spent(r))
     surg__memo_note(r->ctx, surg__repair_memo(r), trial, after.all);
@@ -250,39 +223,9 @@ static void note_form(void *user, const surg__objection *o) {
   if (o->verdict == SURG__ILLEGAL && o->node && form) surg__repair_add_op(user, o->node);
 }
 
-/* The rules of a group that start from one operator. */
-typedef struct candidates {
-  const surg_rule *items[CANDIDATES];
-  size_t n;
-} candidates;
-
-static bool starts_from(const surg_rule *rule, const surg_rule *other) {
-  return !strcmp(surg_rule_op_type(rule), surg_rule_op_type(other)) &&
-         !strcmp(surg_rule_domain(rule), surg_rule_domain(other));
-}
-
-/* The rules of the group from index `first` on that start from the operator of that rule. None: the
- * rule is of another group, its operator is not in `ops`, or an earlier rule starts from it. */
-static candidates candidates_of(surg_context *ctx, size_t first, const char *group,
-                                const surg__buf *ops) {
-  candidates c = {.n = 0};
-  char op[256];
-  const surg_rule *rule = surg_context_rule(ctx, first);
-  const char *domain = surg_rule_domain(rule);
-  snprintf(op, sizeof op, "%s%s%s", domain, domain[0] ? "." : "", surg_rule_op_type(rule));
-  if (strcmp(surg_rule_group(rule), group) != 0 || !surg__repair_has_op(ops, op)) return c;
-  for (size_t i = 0; i < surg_context_rule_count(ctx) && c.n < CANDIDATES; i++) {
-    const surg_rule *other = surg_context_rule(ctx, i);
-    if (strcmp(surg_rule_group(other), group) != 0 || !starts_from(rule, other)) continue;
-    if (i < first) return (candidates){.n = 0};
-    c.items[c.n++] = other;
-  }
-  return c;
-}
-
 /* Of the rules that may be applied and leave fewer objections, the one that needs the least
  * consent; of these the one that leaves the fewest, the first of equal ones. NULL: none. */
-static const surg_rule *best_rule(surg__repair *r, const candidates *c,
+static const surg_rule *best_rule(surg__repair *r, const surg__rule_set *c,
                                   const surg__repair_counts *now) {
   const surg_rule *best = NULL;
   size_t least = now->all;
@@ -309,7 +252,7 @@ static const surg_rule *best_rule(surg__repair *r, const candidates *c,
 /* Applies the best of these rules while one leaves fewer objections. If none does, each is tried by
  * cure(), which records those that need more consent; with `settle`, followed by `fold`, since a
  * rule may leave nodes whose inputs are all constant. */
-static bool cure_candidates(surg__repair *r, const candidates *c, surg__repair_counts *now,
+static bool cure_candidates(surg__repair *r, const surg__rule_set *c, surg__repair_counts *now,
                             bool settle) {
   char text[200];
   bool any = false;
@@ -319,10 +262,11 @@ static bool cure_candidates(surg__repair *r, const candidates *c, surg__repair_c
     if (!best || !cure(r, text, now)) break;
     any = true;
   }
-  if (any || (!settle && c->n > 1 && r->given.most == SURG_LOSSY)) return any;
+  if (any || (!settle && c->n > 1 && !asks(r))) return any;
   for (size_t i = 0; i < c->n && now->all; i++) {
-    snprintf(text, sizeof text, "rewrite{rule=%s}%s", surg_rule_name(c->items[i]),
-             settle ? SETTLE : "");
+    snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(c->items[i]));
+    if (!surg__repair_fires(r, text)) continue;
+    if (settle) strcat(text, SETTLE);
     any |= cure(r, text, now);
   }
   return any;
@@ -336,14 +280,15 @@ static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   bool any = false;
   surg__buf_init(&ops, r->ctx);
   surg__target_model(r->t, r->m, all ? note_any : note_form, &ops);
-  const size_t n = ops.n ? surg_context_rule_count(r->ctx) : 0;
+  const surg__rule_sets *sets = ops.n ? surg__repair_rules(r) : NULL;
+  const size_t n = sets ? sets->count : 0;
+  if (all && n) any |= cure(r, SETTLE + 1, now);
   /* Rules of the group `forms`, which keep the operator, come first. All rules are tried strictly
    * first (no new unknown objections), then leniently. */
-  for (size_t i = 0; now->all && i < 4 * n; i++) {
-    r->is_strict = i < 2 * n;
-    const candidates c =
-        candidates_of(r->ctx, i % n, i % (2 * n) < n ? "forms" : "substitute", &ops);
-    if (c.n) any |= cure_candidates(r, &c, now, all && !r->is_strict);
+  for (size_t i = 0; now->all && i < 2 * n; i++) {
+    const surg__rule_set *c = &sets->items[i % n];
+    r->is_strict = i < n;
+    if (surg__repair_has_op(&ops, c->op)) any |= cure_candidates(r, c, now, all && !r->is_strict);
   }
   r->is_strict = false;
   surg__buf_free(&ops);
@@ -479,16 +424,16 @@ static void note_born(void *user, const surg__objection *o) {
   const surg_schema *s = o->node ? surg_node_schema(o->node) : NULL;
   if (o->verdict != SURG__ILLEGAL || !s || surg_node_domain(o->node)[0]) return;
   const int since = surg_schema_since(s);
-  if (since > OLDEST && since < 64) *born |= UINT64_C(1) << since;
+  if (since > SURG__REPAIR_OLDEST && since < 64) *born |= UINT64_C(1) << since;
 }
 
 static bool cure_born(surg__repair *r, surg__repair_counts *now) {
-  const surg__tspan *w = window(r->t);
+  const surg__tspan *w = surg__repair_window(r->t);
   uint64_t born = 0;
   char text[64];
   bool done = false;
   surg__target_model(r->t, r->m, note_born, &born);
-  for (int since = 63; since > OLDEST && !done; since--) {
+  for (int since = 63; since > SURG__REPAIR_OLDEST && !done; since--) {
     if (!(born >> since & 1) || (w && (since - 1 < w->low || since - 1 > w->high))) continue;
     snprintf(text, sizeof text, "opset{to=%d}", since - 1);
     done = cure_ahead(r, text, now);
@@ -499,7 +444,7 @@ static bool cure_born(surg__repair *r, surg__repair_counts *now) {
 /* Converts to an opset in which more replacements exist, and back if the result is better. */
 static bool cure_elsewhere(surg__repair *r, surg__repair_counts *now) {
   static const int64_t tried[] = {13, 18};
-  const surg__tspan *w = window(r->t);
+  const surg__tspan *w = surg__repair_window(r->t);
   const int64_t have = surg_model_opset(r->m, "");
   bool done = false;
   for (size_t i = 0; i < SURG_COUNT(tried) && !done && have > 0; i++) {
@@ -513,7 +458,7 @@ static bool cure_elsewhere(surg__repair *r, surg__repair_counts *now) {
 
 /* Converts to the nearest supported opset, and cures the operators that are rejected there. */
 static bool cure_opset_ahead(surg__repair *r, surg__repair_counts *now) {
-  const surg__tspan *w = window(r->t);
+  const surg__tspan *w = surg__repair_window(r->t);
   const int64_t have = surg_model_opset(r->m, "");
   char text[64];
   if (!w || have < 1 || (have >= w->low && have <= w->high)) return false;
@@ -615,7 +560,7 @@ static surg_status give_sizes(surg__repair *r) {
 /* Imports ONNX's own domain if the model does not, as files of ai.onnx.ml alone: all replacements
  * are made of its operators. */
 static surg_status give_opset(surg__repair *r) {
-  const surg__tspan *w = window(r->t);
+  const surg__tspan *w = surg__repair_window(r->t);
   int64_t to = USUAL;
   char text[64];
   surg__consent needed;
@@ -793,4 +738,5 @@ void surg__repair_free(surg__repair *r) {
   surg__buf_free(&r->pipeline);
   surg__buf_free(&r->refused);
   surg__memo_free(r->ctx, &r->tried);
+  surg__rule_sets_free(r->ctx, &r->own_rules);
 }

@@ -70,13 +70,51 @@ bool surg__repair_spent(const surg__repair *r) {
   return work[1] > work[0] + AHEAD_NODES;
 }
 
+/* What a trial leaves if it fails. SIZE_MAX: it changes nothing. */
+#define FAILED (SIZE_MAX - 1)
+
+/* Counts the objections to the result of a trial, unless the result is known to have `below` of
+ * them or more. False: it is, or the count fails. */
+static bool count_result(surg__repair *r, surg_model *copy, size_t below,
+                         surg__repair_counts *after, surg_status *s) {
+  uint64_t print = 0;
+  size_t left;
+  if (surg__model_fingerprint(copy, &print) != SURG_OK) {
+    surg_context_clear_error(r->ctx);
+    print = 0;
+  }
+  const uint64_t parts[] = {print, (uint64_t)(uintptr_t)r->t};
+  const uint64_t key = print ? surg__hash(r->ctx, parts, sizeof parts) : 0;
+  if (surg__memo_find(surg__repair_memo(r), key, &left) && left >= below) {
+    after->all = left;
+    return false;
+  }
+  *s = surg__repair_count(r->t, copy, after, NULL);
+  if (*s == SURG_OK) surg__memo_note(r->ctx, surg__repair_memo(r), key, after->all);
+  return *s == SURG_OK;
+}
+
+bool surg__repair_fires(surg__repair *r, const char *text) {
+  const surg__consent most = r->is_plain ? r->given : SURG__ALL_CONSENT;
+  const uint64_t trial = surg__repair_trial(r, text, "", most);
+  surg__repair_counts after;
+  surg__consent needed;
+  size_t left;
+  if (!trial) return true;
+  if (surg__memo_find(surg__repair_memo(r), trial, &left)) return left != SIZE_MAX;
+  surg_model *copy = surg__repair_try(r, text, most, SIZE_MAX, &after, &needed);
+  if (copy) surg_model_free(copy);
+  return !surg__memo_find(surg__repair_memo(r), trial, &left) || left != SIZE_MAX;
+}
+
 surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent given, size_t below,
                              surg__repair_counts *after, surg__consent *needed) {
   const uint64_t nodes = surg_graph_node_count(surg_model_graph(r->m)) + 1;
   const uint64_t trial = surg__repair_trial(r, text, "", given);
   size_t left;
   if (r->depth && surg__repair_spent(r)) return NULL;
-  if (surg__memo_find(surg__repair_memo(r), trial, &left) && left >= below) return NULL;
+  if (surg__memo_find(surg__repair_memo(r), trial, &left) && (left >= below || left == FAILED))
+    return NULL;
   (r->work ? r->work : r->worked)[r->depth > 0] += nodes;
   surg_model *copy = surg_model_clone(r->m);
   const uint64_t epoch = copy ? surg_model_epoch(copy) : 0;
@@ -84,11 +122,13 @@ surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent gi
       copy ? surg__repair_run(r->ctx, &copy, text, given, r->verify_each, needed) : SURG_ENOMEM;
   const bool changed = s == SURG_OK && surg_model_epoch(copy) != epoch;
   if (copy && r->lacks) surg_model_learn_weights(r->m, copy);
-  if (changed) s = surg__repair_count(r->t, copy, after, NULL);
+  const bool done = changed && count_result(r, copy, below, after, &s);
   if (s == SURG_ENOMEM) r->failure = s;
-  const bool done = changed && s == SURG_OK;
   if (s != SURG_ENOMEM)
-    surg__memo_note(r->ctx, surg__repair_memo(r), trial, done ? after->all : SIZE_MAX);
+    surg__memo_note(r->ctx, surg__repair_memo(r), trial,
+                    changed && s == SURG_OK ? after->all
+                    : s == SURG_OK          ? SIZE_MAX
+                                            : FAILED);
   if (done) return copy;
   if (copy) surg_model_free(copy);
   surg_context_clear_error(r->ctx);

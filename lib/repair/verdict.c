@@ -29,6 +29,7 @@ static surg_status search(surg__verdict_search *v, const surg__target *t, const 
   if (!copy) return s ? s : SURG_ENOMEM;
   surg__repair_free(&v->search);
   surg__repair_init(&v->search, surg_model_context(m), t, copy, given);
+  v->search.is_plain = none; /* the second search has all consents */
   if (v->mended) {
     /* The correction of a wrong declaration does not change the interface. */
     v->search.used = (surg__consent){used.most, used.interface && given.interface};
