@@ -320,7 +320,7 @@ struct surg_node {
   int op;
   surg_op_class op_class;
   uint32_t resolve_gen; /* the model's resolve_gen when the node was resolved */
-  uint32_t arranged;    /* in the rule driver: place + 1 of the rule that arranged its inputs, or 0 */
+  uint32_t arranged;    /* place + 1 of the rule that arranged its inputs in this run; 0: none */
   uint32_t folds;       /* lib/target/judge_constant.c: generation and state */
   bool resolved;        /* op, op_class, schema, function are up to date */
   bool types_stale;     /* edited since the types of its outputs were inferred */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "infer/infer.h"
-#include "ir/ir.h" /* for surg_model.values_kept, surg_node.queued and .arranged, surg_value.elems */
+#include "ir/ir.h" /* for marks of surg_node and facts about values that rules keep */
 #include "pass/pass.h"
 #include "rewrite/lang/rule.h"
 
