@@ -122,8 +122,7 @@ static bool fits_values(surg__judge *j) {
     for (int64_t k = 0; k < n; k++) {
       if (items[k] >= want->low && items[k] <= want->high) continue;
       surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s is %lld; the %s is %lld",
-                         want->name, (long long)items[k],
-                         items[k] > want->high ? "most" : "least",
+                         want->name, (long long)items[k], items[k] > want->high ? "most" : "least",
                          (long long)(items[k] > want->high ? want->high : want->low));
       return false;
     }
@@ -234,6 +233,24 @@ static bool is_larger(const surg_type *a, const surg_type *b) {
     if (y >= 0 && x > y) return true;
   }
   return false;
+}
+
+/* Checks outputs that must have one shape: some engines make equal parts, whatever remains. */
+static bool fits_even(surg__judge *j) {
+  const surg_value *first = NULL;
+  for (size_t i = 0; j->f->even && i < surg_node_output_count(j->n); i++) {
+    const surg_value *v = surg_node_output(j->n, i);
+    const surg_type *a = tensor_of(first), *b = tensor_of(v);
+    if (v && first && a && b && other_shape(a, b, NO_AXIS))
+      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has another shape than %s",
+                                 surg__judge_name(j, v), surg__judge_name(j, first));
+    if (v && first && (!a || !b || !same_shape(a, b, 0)))
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v,
+                         "whether %s has the shape of %s is not known", surg__judge_name(j, v),
+                         surg__judge_name(j, first));
+    if (!first) first = v;
+  }
+  return true;
 }
 
 /* The attribute `axis`, counted from the first axis. */
@@ -362,10 +379,12 @@ const char *surg__target_spread(surg__tspread how) {
       [SURG__S_ONCE] = "repeated along at most one axis",
       [SURG__S_EARLY] = "repeated only along axis 0 or 1",
       [SURG__S_PLANES] = "repeated only along the last two of four axes, with a batch of 1",
-      [SURG__S_GAP] = "repeated along at most one axis between its first and its last axis of a "
-                      "size above 1",
-      [SURG__S_INNER] = "repeated along at most one axis between its first and its last axis of a "
-                        "size above 1, with no axis of size 1 added in front"};
+      [SURG__S_GAP] =
+          "repeated along at most one axis between its first and its last axis of a "
+          "size above 1",
+      [SURG__S_INNER] =
+          "repeated along at most one axis between its first and its last axis of a "
+          "size above 1, with no axis of size 1 added in front"};
   _Static_assert(SURG_COUNT(texts) == SURG__S_INNER + 1, "a text for each way to repeat");
   assert((size_t)how < SURG_COUNT(texts));
   return texts[how];
@@ -415,7 +434,7 @@ static bool fits_dims(surg__judge *j) {
 }
 
 bool surg__judge_shapes(surg__judge *j) {
-  return fits_ranks(j) && fits_same(j) && fits_sizes(j) && fits_shaped(j) && fits_spreads(j) &&
-         fits_rows(j) && fits_values(j) && fits_known(j) && fits_axes(j) && fits_dims(j) &&
-         surg__judge_axes(j) && surg__judge_picked(j) && surg__judge_tracked(j);
+  return fits_ranks(j) && fits_same(j) && fits_even(j) && fits_sizes(j) && fits_shaped(j) &&
+         fits_spreads(j) && fits_rows(j) && fits_values(j) && fits_known(j) && fits_axes(j) &&
+         fits_dims(j) && surg__judge_axes(j) && surg__judge_picked(j) && surg__judge_tracked(j);
 }
