@@ -78,11 +78,12 @@ const char *verdict_repair(const verdict *v) {
 typedef struct blocking {
   json_t *list; /* NULL: print text */
   size_t all;
+  int32_t of; /* surg_verdict of what is listed */
 } blocking;
 
 static void blocks(void *user, const surg_objection *o) {
   blocking *b = user;
-  if (o->verdict != SURG_UNSUPPORTED || o->data) return;
+  if (o->verdict != b->of || o->data) return;
   if (b->list)
     json_array_append_new(b->list, json_pack("{s:o,s:o}", "where", cli_text_json(o->where), "text",
                                              cli_text_json(o->text)));
@@ -187,7 +188,7 @@ void verdict_print(const verdict *v, const surg_target *t, const char *target, c
     printf(" OUT\n");
   }
   if (v->kind != SURG_ASSESS_BLOCKED) return;
-  blocking b = {0};
+  blocking b = {.of = SURG_UNSUPPORTED};
   printf("  unsupported%s:\n", v->result.pipeline[0] ? " after all repairs that help" : "");
   surg_model *m = surg_repair_model(v->found);
   if (surg_target_judge(t, m, blocks, &b, NULL) == SURG_OK && b.all > SHOWN)
@@ -213,10 +214,12 @@ json_t *verdict_json(const verdict *v, const surg_target *t) {
   if (v->result.data)
     json_object_set_new(j, "verdict_with_data",
                         json_string(surg_verdict_name(verdict_with_data(v))));
-  if (v->kind != SURG_ASSESS_BLOCKED) return j;
-  blocking b = {.list = json_array()};
+  const bool open = v->kind == SURG_ASSESS_UNKNOWN || v->kind == SURG_ASSESS_UNCERTAIN;
+  if (v->kind != SURG_ASSESS_BLOCKED && !open) return j;
+  blocking b = {.list = json_array(), .of = open ? SURG_SUPPORT_UNKNOWN : SURG_UNSUPPORTED};
   surg_target_judge(t, surg_repair_model(v->found), blocks, &b, NULL);
-  json_object_set_new(j, "blocks", b.list);
+  json_object_set_new(j, open ? "open" : "blocks", b.list);
+  if (open) return j;
   json_t *cut = verdict_cut_json(v, t);
   if (cut) json_object_set_new(j, "cut", cut);
   return j;
