@@ -4,7 +4,7 @@
 #include "base/counted.h"
 #include "rewrite/lower/terms.h"
 
-#define MOST_PIECES 128 /* per concatenated tensor */
+#define MOST_PIECES 128          /* per concatenated tensor */
 #define MOST_ELEMENTS (1u << 20) /* in total */
 
 /* --- selection by a matrix product --- */
@@ -133,8 +133,8 @@ static surg__built repeated(surg__builder *b, surg__built x, surg__bdim a, surg_
   const surg__bdim out[3] = {a, n, c}, swapped[3] = {a, c, n};
   if (a.n == 1) {
     const surg__bdim from[2] = {surg__bdim_fixed(1), c}, to[2] = {n, c};
-    return surg__built_reshape(
-        b, surg__built_expand(b, surg__built_reshape(b, x, from, 2), to, 2), out, 3);
+    return surg__built_reshape(b, surg__built_expand(b, surg__built_reshape(b, x, from, 2), to, 2),
+                               out, 3);
   }
   const surg__bdim rows = surg__bdim_mul(b, a, c), from[2] = {rows, surg__bdim_fixed(1)},
                    to[2] = {rows, n};
@@ -165,6 +165,29 @@ static surg_status expand_runs(surg__builder *b) {
     for (uint32_t k = end; k < y.rank; k++) behind = surg__bdim_mul(b, behind, have[k]);
     out = repeated(b, out, before, n, behind);
     for (uint32_t k = i; k < end; k++) have[k] = y.d[k];
+  }
+  surg__built_result(b, "y", surg__built_reshape(b, out, y.d, y.rank));
+  return b->status;
+}
+
+/* y = Tile (x, r): repeats one axis after the other, with all after it, by an Expand of two axes.
+ */
+static surg_status tile_runs(surg__builder *b) {
+  surg__built x, y;
+  if (!surg__built_get(b, "x", &x) || !surg__built_get(b, "y", &y) ||
+      surg__b_bad(b, x.rank != y.rank, "x has another rank than y") ||
+      surg__b_bad(b, !surg__built_static(&x), "x: sizes are unknown") ||
+      surg__b_bad(b, !surg__built_static(&y), "y: sizes are unknown") ||
+      surg__b_bad(b, !all_filled(&y), "y: a size may be 0"))
+    return SURG_EUNSUPPORTED;
+  surg__bdim before = surg__bdim_fixed(1);
+  surg__built out = x;
+  for (uint32_t k = 0; k < x.rank; k++) {
+    surg__bdim behind = x.d[k];
+    for (uint32_t i = k + 1; i < x.rank; i++) behind = surg__bdim_mul(b, behind, x.d[i]);
+    if (y.d[k].n != x.d[k].n)
+      out = repeated(b, out, before, surg__bdim_fixed(y.d[k].n / x.d[k].n), behind);
+    before = surg__bdim_mul(b, before, y.d[k]);
   }
   surg__built_result(b, "y", surg__built_reshape(b, out, y.d, y.rank));
   return b->status;
@@ -256,7 +279,7 @@ static surg_status scatter_pieces(surg__builder *b) {
   for (uint32_t k = 0; k < n; k++) {
     const piece *p = &pieces[k];
     parts[k] = surg__built_slice(b, p->is_new ? given : before, 1, surg__bdim_fixed(p->from),
-                              surg__bdim_fixed(p->from + p->n));
+                                 surg__bdim_fixed(p->from + p->n));
   }
   const surg__built all = n == 1 ? parts[0] : surg__built_concat(b, parts, n, 1);
   surg__built_result(b, "y", surg__built_reshape(b, all, x.d, x.rank));
@@ -268,6 +291,7 @@ const surg__native surg__natives_plain[] = {
     {"gather_near", gather_near, "the same without comparisons"},
     {"gather_product", gather_product, "Gather of rows as a product with the table"},
     {"one_hot_plain", one_hot_plain, "OneHot of 0 and 1 by comparisons"},
+    {"tile_runs", tile_runs, "Tile along one axis of two at a time"},
     {"scatter_pieces", scatter_pieces, "ScatterND to known places by Slice and Concat"},
     {NULL, NULL, NULL},
 };
