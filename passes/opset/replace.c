@@ -271,7 +271,8 @@ static surg_pass_result tell_left(surg_pass_ctx *p, surg_graph *g, const nodes *
       const char *why = why_not(p, r, n, &consent);
       snprintf(text, sizeof text, "not replaced: rule %.80s: %.240s", surg_rule_name(r), why);
       if (consent && !surg_pass_bool(p, "all") && !surg_pass_keeps_node(p, n) &&
-          !meant_in_bulk(p, surg_node_domain(n), surg_node_op_type(n)) && !allow_waits(p, want, p, n))
+          !meant_in_bulk(p, surg_node_domain(n), surg_node_op_type(n)) &&
+          !allow_waits(p, want, p, n))
         return surg_pass_fail(p, n, text);
       if (!add_reason(p, &all, why, surg_rule_name(r))) return SURG_PASS_FAILED;
     }
