@@ -48,8 +48,8 @@ static bool out_of(surg__judge *j, const surg__tspan *want, int64_t have, const 
 enum { REDUCED, KEPT, PADDED, FOLDED };
 
 int surg__judge_axis_limit(const char *name) {
-  static const char *const names[] = {[REDUCED] = "reduced", [KEPT] = "kept", [PADDED] = "padded",
-                                      [FOLDED] = "folded"};
+  static const char *const names[] = {
+      [REDUCED] = "reduced", [KEPT] = "kept", [PADDED] = "padded", [FOLDED] = "folded"};
   for (size_t i = 0; i < SURG_COUNT(names); i++)
     if (!strcmp(names[i], name)) return (int)i;
   return -1;
@@ -121,6 +121,52 @@ static bool fits_axes(surg__judge *j) {
   return true;
 }
 
+/* Element i of a list with one element for each spatial axis; `absent` where it is not given. -1:
+ * it has another length, or is beyond 32 bits. */
+static int64_t of_axis(const surg__judge *j, const char *attr, size_t i, size_t axes,
+                       int64_t absent) {
+  int64_t list[AXES_MOST];
+  const int64_t n = read_list(j, attr, "", list);
+  if (!n) return absent;
+  return n == (int64_t)axes && list[i] >= 0 && list[i] <= INT32_MAX ? list[i] : -1;
+}
+
+/* The zeros that auto_pad adds beside spatial axis i of the result of ConvTranspose, before and
+ * after together; -1: unknown. */
+static int64_t turned_pads(const surg__judge *j, const surg_type *w, size_t i, size_t axes) {
+  const int64_t kernel = of_axis(j, "kernel_shape", i, axes, surg_type_dim(w, i + 2)->value),
+                stride = of_axis(j, "strides", i, axes, 1),
+                dilation = of_axis(j, "dilations", i, axes, 1),
+                beyond = of_axis(j, "output_padding", i, axes, 0);
+  if (kernel < 1 || kernel > INT32_MAX || stride < 1 || dilation < 1 || beyond < 0) return -1;
+  const int64_t all = (kernel - 1) * dilation + 1 - stride + beyond;
+  return all > 0 ? all : 0;
+}
+
+/* Checks that auto_pad makes as many pads before as after: engines differ in which of them gets one
+ * more. */
+static bool fits_pads(surg__judge *j) {
+  const surg_str how = surg_node_string(j->n, "auto_pad", "NOTSET");
+  if (!j->f->even_pads || how.n < 4 || memcmp(how.p, "SAME", 4) != 0) return true;
+  const surg_value *v = surg_node_input(j->n, 1);
+  const surg_type *w = v ? surg_value_type(v) : NULL;
+  const bool known = w && surg_type_get_kind(w) == SURG_TYPE_TENSOR && surg_type_has_rank(w) &&
+                     surg_type_rank(w) > 2 && !surg_node_attr(j->n, "output_shape");
+  const size_t axes = known ? surg_type_rank(w) - 2 : 0;
+  bool unknown = !known;
+  for (size_t i = 0; i < axes; i++) {
+    const int64_t all = turned_pads(j, w, i, axes);
+    unknown |= all < 0;
+    if (all > 0 && all % 2)
+      return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
+                                 "auto_pad makes unequal pads before and after axis %zu", i + 2);
+  }
+  if (unknown)
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL,
+                       "whether auto_pad makes equal pads is not known");
+  return true;
+}
+
 static bool lists(const surg__tlist *l, const char *name) {
   for (size_t i = 0; i < l->n; i++)
     if (!strcmp(l->items[i], name)) return true;
@@ -136,10 +182,10 @@ static bool fits_producer(surg__judge *j) {
     return true;
   return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
                              "the importer reads it differently in a model with %s%s%s",
-                             name[0] ? "producer_name \"" : "no producer_name",
-                             name, name[0] ? "\"" : "");
+                             name[0] ? "producer_name \"" : "no producer_name", name,
+                             name[0] ? "\"" : "");
 }
 
 bool surg__judge_axes(surg__judge *j) {
-  return fits_producer(j) && fits_axes(j);
+  return fits_producer(j) && fits_axes(j) && fits_pads(j);
 }

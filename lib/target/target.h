@@ -85,6 +85,7 @@ typedef struct surg__tfact {
   bool lone_chain;     /* of a chain of nodes that the importer makes one layer of, no result but
                         * the last may be read elsewhere */
   bool axis_inside;    /* the attribute `axis` must be below the rank of the first input */
+  bool even_pads;      /* ConvTranspose: auto_pad makes as many pads before as after */
   bool even;           /* all outputs must have the same shape */
   bool batch_of_one;   /* Reshape: the target must fit a batch of 1, if the batch is open */
   bool folds;          /* inputs computed from constants count as constants */
