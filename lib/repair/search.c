@@ -377,9 +377,8 @@ static bool cure_outputs(surg__repair *r, surg__repair_counts *now) {
  * simplify is enough. */
 static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   static const char settle[] = "freeze-inputs,fold,prune";
-  static const char *const types[] = {"retype{from=float16},rewrite{group=simplify},prune",
-                                      "retype{from=bfloat16},rewrite{group=simplify},prune",
-                                      "retype{from=double},rewrite{group=simplify},prune"};
+  static const char *const types[] = {"retype{from=float16}", "retype{from=bfloat16}",
+                                      "retype{from=double}"};
   bool any = false;
   surg__buf uncast;
   surg__buf_init(&uncast, r->ctx);
@@ -403,7 +402,11 @@ static bool cure_interface(surg__repair *r, surg__repair_counts *now) {
   if (now->all && surg__repair_has_defaults(r->m))
     any |= cure(r, settle, now) || cure_ahead(r, settle, now);
   if (now->all) any |= cure(r, "rewrite{group=simplify},prune", now);
-  for (size_t i = 0; i < SURG_COUNT(types) && now->all; i++) any |= cure(r, types[i], now);
+  for (size_t i = 0; i < SURG_COUNT(types) && now->all; i++) {
+    char text[80];
+    snprintf(text, sizeof text, "%s,rewrite{group=simplify},prune", types[i]);
+    any |= surg__repair_fires(r, types[i]) && cure(r, text, now);
+  }
   return any;
 }
 
