@@ -88,8 +88,10 @@ static bool passes_on(prec *c, const prec_read *r, const prec_value *y) {
   if (y->why != PREC_FREE || y->clamped || (y->dtype == c->kind->to && !leaves(c, y))) return false;
   if (is_passage(c, r->slot)) return true;
   const int op = surg_node_op(r->n);
-  return op != SURG_OP_Clip && op != SURG_OP_Min &&
-         surg_schema_narrow(surg_node_schema(r->n)) <= SURG_NARROW_GAIN;
+  const surg_narrow kind = surg_schema_narrow(surg_node_schema(r->n));
+  /* Sums of clamped numbers pass the range again. */
+  if (c->saturate && kind == SURG_NARROW_GAIN) return false;
+  return op != SURG_OP_Clip && op != SURG_OP_Min && kind <= SURG_NARROW_GAIN;
 }
 
 void prec_pin_results(prec *c, prec_value *x, prec_value **stack) {
@@ -184,9 +186,7 @@ void prec_pin_epsilon(prec *c, const prec_value *x, double v, prec_value **stack
     for (uint32_t r = y->reads; r != PREC_NONE; r = c->reads[r].next) {
       const prec_read *by = &c->reads[r];
       const bool plain = by->n && by->index == 0 && surg_node_schema(by->n);
-      const double made = is_passage(c, by->slot) ? y->guard
-                          : plain                 ? made_of(by->n, y->guard)
-                                                  : 0;
+      const double made = is_passage(c, by->slot) ? y->guard : plain ? made_of(by->n, y->guard) : 0;
       if (made > 0) push_guarded(c, by, made, stack, &depth);
     }
   }
