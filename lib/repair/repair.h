@@ -24,13 +24,14 @@ typedef struct surg__sizes {
   size_t n;
 } surg__sizes;
 /* Guesses for sizes. USUAL: 1 for the first axis, 224 for image heights and widths, else 16; LONG:
- * 512 in place of 16, as the lengths of signals are; SEEN: a length that another input has; ONES:
- * always 1. In the order of preference. */
+ * 512 in place of 16, as the lengths of signals are; SEEN: a length that another input has;
+ * BATCH: a batch that another input has; ONES: always 1. In the order of preference. */
 typedef enum surg__guess {
   SURG__GUESS_NONE = 0,
   SURG__GUESS_USUAL,
   SURG__GUESS_LONG,
   SURG__GUESS_SEEN,
+  SURG__GUESS_BATCH,
   SURG__GUESS_ONES
 } surg__guess;
 /* Writes a pipeline "freeze{N=1,x.2=224}", NUL-terminated: dimensions of inputs that are not fixed

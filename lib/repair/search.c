@@ -295,6 +295,34 @@ static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   return any;
 }
 
+/* Whether a trial that was made before left exactly as many objections as there are. */
+static bool is_even(surg__repair *r, const char *text, const surg__repair_counts *now) {
+  size_t left;
+  return surg__memo_find(surg__repair_memo(r), surg__repair_trial(r, text, "", r->given), &left) &&
+         left == now->all;
+}
+
+/* Rules that exchange objections for as many others, which may have cures. */
+static bool cure_forms_ahead(surg__repair *r, surg__repair_counts *now) {
+  surg__buf ops;
+  bool done = false;
+  if (r->depth) return false;
+  surg__buf_init(&ops, r->ctx);
+  surg__target_model(r->t, r->m, note_any, &ops);
+  const surg__rule_sets *sets = ops.n ? surg__repair_rules(r) : NULL;
+  for (size_t i = 0; sets && i < sets->count && !done; i++) {
+    const surg__rule_set *c = &sets->items[i];
+    char text[200];
+    if (!surg__repair_has_op(&ops, c->op)) continue;
+    for (size_t k = 0; k < c->n && !done; k++) {
+      snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(c->items[k]));
+      done = is_even(r, text, now) && cure_ahead(r, text, now);
+    }
+  }
+  surg__buf_free(&ops);
+  return done;
+}
+
 /* Another form of an operator may be exact where a replacement is not. */
 static bool cure_forms_exactly(surg__repair *r, surg__repair_counts *now) {
   const surg__consent given = r->given, wanted = r->wanted;
@@ -587,8 +615,8 @@ static surg_status search(surg__repair *r, surg__repair_counts *after) {
       continue;
     /* Last resort, after all cheaper cures, so that they are responsible for fewer changes. */
     r->is_wider = true;
-    if (!cure_ops(r, after, true) && !cure_control(r, after) && !cure_sizes(r, after, true) &&
-        !cure_elsewhere(r, after) && !cure_born(r, after))
+    if (!cure_ops(r, after, true) && !cure_forms_ahead(r, after) && !cure_control(r, after) &&
+        !cure_sizes(r, after, true) && !cure_elsewhere(r, after) && !cure_born(r, after))
       break;
   }
   return r->failure;

@@ -21,6 +21,7 @@
  * one it is a decoder's cache. */
 static int64_t guess_of(const surg_type *t, size_t axis, surg__guess guess, int64_t seen) {
   size_t open = 0;
+  if (guess == SURG__GUESS_BATCH && seen > 1 && axis == 0) return seen;
   if (guess == SURG__GUESS_ONES || (axis == 0 && surg_type_rank(t) > 1)) return BATCH;
   for (size_t i = 1; i < surg_type_rank(t); i++) open += surg_type_dim(t, i)->value < 0;
   if (surg_type_rank(t) == 4 && open >= 2) return SIDE;
@@ -156,14 +157,14 @@ static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   return good;
 }
 
-/* The first fixed size above 1 of an input of two or three axes, after the batch; 0: none. */
-static int64_t seen_size(const surg_graph *g) {
+/* The first fixed size above 1 of this axis of an input of two or three; 0: none. */
+static int64_t seen_size(const surg_graph *g, size_t axis) {
   for (size_t i = 0; i < surg_graph_input_count(g); i++) {
     const surg_value *v = surg_graph_input(g, i);
     const surg_type *t = surg_value_is_initializer(v) ? NULL : surg_value_declared_type(v);
     if (!t || surg_type_get_kind(t) != SURG_TYPE_TENSOR || !surg_type_has_rank(t)) continue;
     if (surg_type_rank(t) < 2 || surg_type_rank(t) > 3) continue;
-    if (surg_type_dim(t, 1)->value > 1) return surg_type_dim(t, 1)->value;
+    if (surg_type_dim(t, axis)->value > 1) return surg_type_dim(t, axis)->value;
   }
   return 0;
 }
@@ -174,7 +175,7 @@ bool surg__repair_freeze(const surg_model *m, const surg__sizes *given, surg__gu
   freezing f = {.ctx = surg_model_context(m), .out = out};
   f.given = given;
   f.guess = guess;
-  f.seen = seen_size(g);
+  f.seen = seen_size(g, guess != SURG__GUESS_BATCH);
   bool good = true;
   out->n = 0;
   for (size_t i = 0; i < surg_graph_input_count(g) && good; i++) {
