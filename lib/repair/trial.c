@@ -121,6 +121,8 @@ surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent gi
   surg_status s =
       copy ? surg__repair_run(r->ctx, &copy, text, given, r->verify_each, needed) : SURG_ENOMEM;
   const bool changed = s == SURG_OK && surg_model_epoch(copy) != epoch;
+  if (changed) /* replacements may be much larger than what they replace */
+    (r->work ? r->work : r->worked)[r->depth > 0] += surg_graph_node_count(surg_model_graph(copy));
   if (copy && r->lacks) surg_model_learn_weights(r->m, copy);
   const bool done = changed && count_result(r, copy, below, after, &s);
   if (s == SURG_ENOMEM) r->failure = s;
