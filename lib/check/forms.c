@@ -247,6 +247,10 @@ static void quantize(surg__checker *c, const surg_node *n) {
   const int64_t to = surg_node_int(n, "output_dtype", 0), block = surg_node_int(n, "block_size", 0);
   if (block < 0) {
     surg__check_bad_int(c, n, "block_size", block);
+  } else if (to &&
+             (to < 0 || to >= SURG_DTYPE_COUNT ||
+              !surg__check_allowed(n->schema, surg__schema_formal(n->schema, true, 0), (int)to))) {
+    surg__check_bad_int(c, n, "output_dtype", to);
   } else if (to > 0 && to < SURG_DTYPE_COUNT && zero && zero->dtype && zero->dtype != (int)to) {
     surg__check_wrong(c, n, "output_dtype is %s, the zero point is %s", surg__dtype_name((int)to),
                       surg__dtype_name(zero->dtype));

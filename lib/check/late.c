@@ -165,7 +165,19 @@ static const struct {
     {SURG_OP_Mean, 1, {0, UINT8_MAX}},
 };
 
+/* Whether a stride is negative and none is 0: releases before opset 26 divide by it. */
+static bool has_negative_stride(const surg_node *n) {
+  const surg_attr *a = surg__check_ints(n, "strides");
+  bool negative = false;
+  for (uint32_t i = 0; a && i < a->count; i++) {
+    if (!a->u.ints[i]) return false;
+    negative = negative || a->u.ints[i] < 0;
+  }
+  return negative;
+}
+
 surg__since surg__check_since(const surg_node *n) {
+  if (has_negative_stride(n)) return (surg__since){0, 26};
   for (size_t i = 0; i < SURG_COUNT(overlooked); i++)
     if (overlooked[i].op == n->schema->op && n->schema->since >= overlooked[i].version)
       return overlooked[i].since;

@@ -20,6 +20,7 @@ static const range integers[] = {
     {SURG_OP_CumSum, 1, INT_MAX, "reverse", 0, 1},
     {SURG_OP_CumProd, 1, INT_MAX, "exclusive", 0, 1},
     {SURG_OP_CumProd, 1, INT_MAX, "reverse", 0, 1},
+    {SURG_OP_ConcatFromSequence, 1, INT_MAX, "new_axis", 0, 1},
     {SURG_OP_Mod, 1, INT_MAX, "fmod", 0, 1},
     {SURG_OP_Attention, 1, INT_MAX, "qk_matmul_output_mode", 0, 3},
     {SURG_OP_QuantizeLinear, 21, INT_MAX, "block_size", 0, INT64_MAX},

@@ -9,10 +9,12 @@ static void check_names(surg__checker *c) {
       if (!n->name_next || n->tabled) continue; /* unnamed, or the first node of that name */
       const bool described = surg__check_has_text(c);
       const surg_node *first = described ? surg_graph_find_node(g, n->name) : NULL;
+      c->node = n;
       surg__check_found(c, "W212", described ? surg__locate_node(n) : NULL,
                         "another node of this graph, %s, has the same name",
                         first ? surg__locate_node(first) : "");
     }
+  c->node = NULL;
 }
 
 static void check_dims(surg__checker *c, const surg_graph *g, const char *list, const surg_type *t,

@@ -130,6 +130,16 @@ static void check_to(surg__checker *c, const surg_node *n, const char *name) {
   surg__check_bad_value(c, n, name, text);
 }
 
+/* Checks that GroupNormalization computes in a floating-point type. */
+static void check_stash(surg__checker *c, const surg_node *n) {
+  const int64_t type = surg_node_int(n, "stash_type", SURG_FLOAT);
+  char text[32];
+  if (type == SURG_FLOAT || type == SURG_FLOAT16 || type == SURG_DOUBLE || type == SURG_BFLOAT16)
+    return;
+  snprintf(text, sizeof text, "%lld", (long long)type);
+  surg__check_bad_value(c, n, "stash_type", text);
+}
+
 /* Checks the lengths of n-grams. */
 static void check_grams(surg__checker *c, const surg_node *n) {
   const int64_t least = surg_node_int(n, "min_gram_length", 1);
@@ -567,6 +577,10 @@ void surg__check_values(surg__checker *c, const surg_node *n) {
     case SURG_OP_Multinomial:
     case SURG_OP_Bernoulli:
       check_to(c, n, "dtype");
+      break;
+    case SURG_OP_GroupNormalization:
+      check_stash(c, n);
+      check_shapes(c, n);
       break;
     default:
       check_shapes(c, n);

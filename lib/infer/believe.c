@@ -58,7 +58,8 @@ static void forget_shape(surg__infer *c, surg_value *v) {
 }
 
 static void believe_output(surg__infer *c, surg_value *v, bool hidden) {
-  const surg_type *said = v ? surg_value_declared_type(v) : NULL;
+  const surg__istate *s = v ? v->scratch : NULL;
+  const surg_type *said = !v ? NULL : c->beliefs.again && s ? s->old : surg_value_declared_type(v);
   if (v && v->scratch && hidden && c->beliefs.least) forget_shape(c, v);
   if (!said || !v->scratch || v->graph->kind == SURG_GRAPH_FUNCTION) return;
   const surg_type *is = v->inferred;

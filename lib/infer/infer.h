@@ -57,6 +57,8 @@ typedef struct surg__beliefs {
   bool complete; /* what is not inferred is as declared */
   bool merge;    /* ... and of declared and inferred types that contradict each other, only what
                   * they have in common is known */
+  bool again;    /* an inference was made before: the types that it left take the place of declared
+                  * ones, as an engine infers again after it edited the model */
   bool of_calls; /* join the types of function bodies over all calls */
   /* With `merge`: nodes of which the engine may infer no shapes: where their results are declared
    * otherwise, the declared types are used. NULL: there is none. */

@@ -217,6 +217,7 @@ static bool fill_attr(cloner *c, const surg_attr *a, surg_attr *n, surg_node *no
   n->name = name_of(c, a->name);
   n->untyped = a->untyped;
   n->fields = a->fields;
+  n->stray = a->stray;
   n->lost = a->lost;
   n->ref = name_of(c, a->ref);
   n->kind = a->kind;

@@ -217,6 +217,7 @@ struct surg_attr {
   surg_attr_kind kind;
   bool dirty;      /* values differ from the source, or a subgraph is dirty */
   bool untyped;    /* the source has no type field (optional in IR version 1) */
+  float stray;     /* the value of the field `f`, if another one is the value */
   uint32_t fields; /* value fields of the source that are present, as bits; 0: not from a file */
   uint8_t lost;    /* kind of a reference outside functions without a value; `kind` is UNDEFINED */
   surg__src src;

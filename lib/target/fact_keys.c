@@ -45,6 +45,7 @@ const surg__list_key surg__list_keys[] = {
     {"beside_axis", SURG__N_INPUT, AT(beside_axis), "",
      " of the shape of the result, except along axis", NULL},
     {"within", SURG__N_INPUT, AT(within), "", " no larger than the result along any axis", NULL},
+    {"square", SURG__N_INPUT, AT(square), "", " a square matrix", NULL},
     {"row", SURG__N_INPUT, AT(row), "consecutive integers in ", "", NULL},
     {"stored", SURG__N_INPUT, AT(stored), "", " not a vector computed from constants", NULL},
     {"ranked", SURG__N_INPUT, AT(ranked), "", " not computed from constants", NULL},

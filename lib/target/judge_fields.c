@@ -14,10 +14,10 @@ static const struct {
   const char *name;
   unsigned number;
   surg_attr_kind kind;
-} fields[] = {{"f", 2, SURG_ATTR_FLOAT},       {"i", 3, SURG_ATTR_INT},
-              {"s", 4, SURG_ATTR_STRING},      {"t", 5, SURG_ATTR_TENSOR},
-              {"g", 6, SURG_ATTR_GRAPH},       {"floats", 7, SURG_ATTR_FLOATS},
-              {"ints", 8, SURG_ATTR_INTS},     {"strings", 9, SURG_ATTR_STRINGS},
+} fields[] = {{"f", 2, SURG_ATTR_FLOAT},          {"i", 3, SURG_ATTR_INT},
+              {"s", 4, SURG_ATTR_STRING},         {"t", 5, SURG_ATTR_TENSOR},
+              {"g", 6, SURG_ATTR_GRAPH},          {"floats", 7, SURG_ATTR_FLOATS},
+              {"ints", 8, SURG_ATTR_INTS},        {"strings", 9, SURG_ATTR_STRINGS},
               {"tensors", 10, SURG_ATTR_TENSORS}, {"graphs", 11, SURG_ATTR_GRAPHS}};
 
 static bool has_field(const surg_attr *a, size_t i) {
@@ -43,8 +43,8 @@ static surg_attr_kind read_kind(const surg__target *t, const surg_attr *a) {
 
 bool surg__judge_reads_field(const surg__target *t, const surg__defect *d) {
   const surg_attr *a = d->attr;
-  return t->attribute_order.n && a && a->kind != SURG_ATTR_UNDEFINED &&
-         !strcmp(d->code, "E117") && d->kind == SURG__DEFECT_OTHER && read_kind(t, a) == a->kind;
+  return t->attribute_order.n && a && a->kind != SURG_ATTR_UNDEFINED && !strcmp(d->code, "E117") &&
+         d->kind == SURG__DEFECT_OTHER && read_kind(t, a) == a->kind;
 }
 
 bool surg__judge_has_own_field(const surg__defect *d) {
@@ -61,11 +61,20 @@ bool surg__judge_has_own_field(const surg__defect *d) {
 static bool number_of(const surg_attr *a, double *out) {
   if (a->kind != SURG_ATTR_INT && a->kind != SURG_ATTR_FLOAT && a->count != 1) return false;
   switch (a->kind) {
-    case SURG_ATTR_INT: *out = (double)a->u.i; return true;
-    case SURG_ATTR_FLOAT: *out = (double)a->u.f; return true;
-    case SURG_ATTR_INTS: *out = (double)a->u.ints[0]; return true;
-    case SURG_ATTR_FLOATS: *out = (double)a->u.floats[0]; return true;
-    default: return false;
+    case SURG_ATTR_INT:
+      *out = (double)a->u.i;
+      return true;
+    case SURG_ATTR_FLOAT:
+      *out = (double)a->u.f;
+      return true;
+    case SURG_ATTR_INTS:
+      *out = (double)a->u.ints[0];
+      return true;
+    case SURG_ATTR_FLOATS:
+      *out = (double)a->u.floats[0];
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -87,9 +96,18 @@ bool surg__judge_converts(const surg__target *t, const surg__defect *d) {
          ((to == SURG_ATTR_INT || to == SURG_ATTR_INTS) && whole);
 }
 
+/* Whether the engine reads a fraction, from another field, for integers. */
+static bool reads_fraction(const surg__target *t, const surg__defect *d) {
+  const surg_attr *a = d->attr;
+  return (a->kind == SURG_ATTR_INT || a->kind == SURG_ATTR_INTS) &&
+         read_kind(t, a) == SURG_ATTR_FLOAT && a->stray != floorf(a->stray);
+}
+
 bool surg__judge_refuses_kind(const surg__target *t, const surg__defect *d) {
   double value;
-  if (!t->attribute_order.n || !d->node || !d->attr || strcmp(d->code, "E116") != 0) return false;
+  if (!t->attribute_order.n || !d->node || !d->attr) return false;
+  if (!strcmp(d->code, "E117") && d->kind == SURG__DEFECT_OTHER) return reads_fraction(t, d);
+  if (strcmp(d->code, "E116") != 0) return false;
   const surg_attr *a = d->attr;
   const surg_attr_kind to = expected_kind(d);
   if (surg__listed(&t->list_attributes, a->name)) return !has_field(a, 6);
@@ -108,9 +126,13 @@ bool surg__judge_convert(surg__defect *d) {
   const int64_t i = (int64_t)value;
   const float f = (float)value;
   switch (to) {
-    case SURG_ATTR_INT: return surg_node_set_int(n, name, i) == SURG_OK;
-    case SURG_ATTR_INTS: return surg_node_set_ints(n, name, &i, 1) == SURG_OK;
-    case SURG_ATTR_FLOAT: return surg_node_set_float(n, name, f) == SURG_OK;
-    default: return surg_node_set_floats(n, name, &f, 1) == SURG_OK;
+    case SURG_ATTR_INT:
+      return surg_node_set_int(n, name, i) == SURG_OK;
+    case SURG_ATTR_INTS:
+      return surg_node_set_ints(n, name, &i, 1) == SURG_OK;
+    case SURG_ATTR_FLOAT:
+      return surg_node_set_float(n, name, f) == SURG_OK;
+    default:
+      return surg_node_set_floats(n, name, &f, 1) == SURG_OK;
   }
 }

@@ -65,6 +65,23 @@ static bool is_resolved(const surg__target *t, const surg__defect *d) {
   return false;
 }
 
+/* Whether the defect is a default of another type than its input, and the engine takes it for a
+ * constant. */
+static bool is_other_default(const surg__target *t, const surg__defect *d) {
+  return t->defaults && !d->cured && !strcmp(d->code, "E127") && d->value && d->value->tensor &&
+         !d->value->erased && surg__target_finding(t, "E127") == SURG__LEGAL;
+}
+
+/* Gives the input of a copy the type of its default. */
+static bool retype_default(surg_value *v) {
+  const surg_tensor *c = v->tensor;
+  surg_dim dims[SURG_LIMIT_RANK];
+  if (c->shapeless || c->rank > SURG_LIMIT_RANK) return false;
+  for (uint32_t i = 0; i < c->rank; i++) dims[i] = (surg_dim){c->dims[i], NULL, NULL};
+  const surg_type *type = surg_type_tensor(v->graph->model, c->dtype, dims, c->rank);
+  return type && surg_value_set_declared_type(v, type) == SURG_OK;
+}
+
 /* Gives the node of a copy its operator. */
 static void resolve(surg_node *n) {
   n->faulty = n->opaque = n->resolved = false;
@@ -73,6 +90,7 @@ static void resolve(surg_node *n) {
 }
 
 static bool is_lax(const surg__target *t, const surg_model *m, const surg__defect *d) {
+  if (is_other_default(t, d)) return true;
   if (d->cured || !d->node || d->node->erased) return false;
   if (is_repeated(d)) return surg__target_finding(t, "E118") == SURG__LEGAL;
   if (is_untyped(t, d) || surg__judge_converts(t, d) || is_resolved(t, d)) return true;
@@ -234,7 +252,10 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
     if (!is_lax(t, m, d)) continue;
     if (surg__judge_stray_reference(d) && is_valueless(d->attr) && is_list(d->attr->lost))
       emptied = true;
-    if (!is_resolved(t, d)) possible = apply(&copy->defects.items[i], empty);
+    if (is_other_default(t, d))
+      possible = retype_default(copy->defects.items[i].value);
+    else if (!is_resolved(t, d))
+      possible = apply(&copy->defects.items[i], empty);
   }
   if (t->lax_attributes) drop_overloads(t, copy);
   surg_model_open_findings(copy); /* tests which are cured, and finds those that they hid */

@@ -440,6 +440,50 @@ static surg_status judge_model(const surg__target *t, surg_model *m, surg__objec
   return s;
 }
 
+#define MISREAD_MOST 64   /* misread nodes that are remembered */
+#define UPSTREAM_MOST 500 /* nodes before another one that are looked at */
+#define SEARCHES_MOST 500 /* nodes for which this is done */
+
+/* The nodes of a graph that the engine misreads. */
+typedef struct misreads {
+  const surg_node *nodes[MISREAD_MOST];
+  size_t n, searches;
+} misreads;
+
+static bool is_listed(const surg_node *const *list, size_t n, const surg_node *node) {
+  for (size_t i = 0; i < n; i++)
+    if (list[i] == node) return true;
+  return false;
+}
+
+/* Whether a value that the node reads is computed from the result of a misread node. */
+static bool follows_misread(misreads *m, const surg_node *n) {
+  const surg_node *seen[UPSTREAM_MOST];
+  size_t count = 0, done = 0;
+  if (!m->n || m->searches >= SEARCHES_MOST) return false;
+  m->searches++;
+  seen[count++] = n;
+  while (done < count) {
+    const surg_node *at = seen[done++];
+    for (size_t i = 0; i < surg_node_input_count(at); i++) {
+      const surg_value *v = surg_node_input(at, i);
+      const surg_node *up = v ? surg_value_producer(v, NULL) : NULL;
+      if (!up || is_listed(seen, count, up)) continue;
+      if (is_listed(m->nodes, m->n, up)) return true;
+      if (count < UPSTREAM_MOST) seen[count++] = up;
+    }
+  }
+  return false;
+}
+
+/* Notes a misread node; and of an objection to sizes, or to a missing constant, that it follows
+ * from one: the importer sees other sizes, and may import the node. */
+static void note_misread(misreads *m, surg__objection *o) {
+  const bool sizes = o->cause == SURG__C_DYNAMIC || o->cause == SURG__C_CONSTANT;
+  if (!o->misread && sizes && follows_misread(m, o->node)) o->misread = o->fed = true;
+  if (o->misread && m->n < MISREAD_MOST) m->nodes[m->n++] = o->node;
+}
+
 /* What is reported once for a model, by the first graph that has it. */
 typedef struct once {
   bool external, sparse;
@@ -536,6 +580,7 @@ static void judge_levels(walk *w) {
 
 static void judge_graph(walk *w, const surg_graph *g, once *done) {
   const surg_function *f = surg_graph_function(g);
+  misreads misread = {.n = 0};
   if ((f && !f->called) || surg__judge_drops_graph(w->t, g)) return;
   judge_order(w, g);
   judge_weights(w, g);
@@ -556,6 +601,7 @@ static void judge_graph(walk *w, const surg_graph *g, once *done) {
       continue;
     }
     o.node = n;
+    if (o.verdict == SURG__ILLEGAL) note_misread(&misread, &o);
     tell(w, o);
   }
 }

@@ -287,6 +287,28 @@ static bool mixes_types(surg__judge *j) {
   return false;
 }
 
+/* Whether two floating inputs of an operator with a function body have different element types. No
+ * kernel has such types, and the body does not cast one to the other, except that of CastLike. The
+ * objection is recorded. */
+static bool mixes_floats(surg__judge *j, const char *domain) {
+  const surg_value *first = NULL;
+  if (surg_node_op(j->n) == SURG_OP_CastLike || !has_body(j, domain)) return false;
+  for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const int d = v ? surg__judge_element(v) : 0;
+    if (!surg__dtype_is_float(d)) continue;
+    if (!first) first = v;
+    if (surg__judge_element(first) == d) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
+                       "%s is %s and %s is %s; its function computes with one type",
+                       surg__q(j->t->ctx, surg_value_name(first)),
+                       surg__dtype_name(surg__judge_element(first)),
+                       surg__q(j->t->ctx, surg_value_name(v)), surg__dtype_name(d));
+    return true;
+  }
+  return false;
+}
+
 /* Whether a required input is missing: later releases add inputs, and make required ones optional,
  * never the reverse. Inputs that the schema does not list are unknown. The objection is
  * recorded. */
@@ -516,6 +538,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
       surg_node_function(n) ? NULL : surg__target_op(t, domain, surg_node_op_type(n));
   /* Signatures of other domains are extended without a new version. */
   if (op && !domain[0] && mixes_types(&j)) return j.worst;
+  if (!domain[0] && mixes_floats(&j, domain)) return j.worst;
   if (op)
     judge_listed(&j, op);
   else

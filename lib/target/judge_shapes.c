@@ -271,6 +271,22 @@ static const surg_value *misshapen(const surg__judge *j, const surg__tlist *list
   return NULL;
 }
 
+/* Checks inputs that must be square matrices: an engine that forgets to transpose them imports
+ * no others. */
+static bool fits_square(surg__judge *j) {
+  for (size_t i = 0; i < j->f->square.n; i++) {
+    const surg_value *v = surg__judge_formal(j, j->f->square.items[i], false);
+    const surg_type *t = tensor_of(v);
+    if (!v || !t) continue;
+    if (surg_type_rank(t) == 2 && surg_type_dim(t, 0)->value == surg_type_dim(t, 1)->value)
+      continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s is not a square matrix",
+                       surg__judge_name(j, v));
+    return false;
+  }
+  return true;
+}
+
 /* Checks inputs that must have the output's shape: some engines size the result after one operand
  * and ignore the other. Likewise those that may differ along `axis`, or be smaller. */
 static bool fits_shaped(surg__judge *j) {
@@ -435,6 +451,7 @@ static bool fits_dims(surg__judge *j) {
 
 bool surg__judge_shapes(surg__judge *j) {
   return fits_ranks(j) && fits_same(j) && fits_even(j) && fits_sizes(j) && fits_shaped(j) &&
-         fits_spreads(j) && fits_rows(j) && fits_values(j) && fits_known(j) && fits_axes(j) &&
-         fits_dims(j) && surg__judge_axes(j) && surg__judge_picked(j) && surg__judge_tracked(j);
+         fits_square(j) && fits_spreads(j) && fits_rows(j) && fits_values(j) && fits_known(j) &&
+         fits_axes(j) && fits_dims(j) && surg__judge_axes(j) && surg__judge_picked(j) &&
+         surg__judge_tracked(j);
 }

@@ -362,6 +362,7 @@ static surg__tlist *list_of(surg__target *t, const char *key, surg__name_form *f
                {"attribute_order", &t->attribute_order, false, 0},
                {"list_attributes", &t->list_attributes, false, 0},
                {"spare_inputs", &t->spare_inputs, true, SURG__NAME_OP},
+               {"unnamed_layers", &t->unnamed_layers, true, SURG__NAME_OP},
                {"late", &t->late, true, SURG__NAME_OP},
                {"inferred_bodies", &t->inferred_bodies, true, SURG__NAME_OP},
                {"kept", &t->kept, true, SURG__NAME_OP},

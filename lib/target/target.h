@@ -117,6 +117,7 @@ typedef struct surg__tfact {
   surg__tlist shaped;          /* inputs that must have the shape of the first output */
   surg__tlist beside_axis;     /* likewise, except along the axis of the attribute `axis` */
   surg__tlist within;          /* inputs of which no size may be above that of the first output */
+  surg__tlist square;          /* inputs that must be square matrices */
   surg__tlist stored;          /* inputs that must not be vectors computed from constants */
   surg__tlist ranked;          /* constant inputs whose rank the importer must know: not computed,
                                 * except by Cast and by Concat, from such in the first place */
@@ -255,6 +256,7 @@ struct surg_target {
                                 * present, whatever the type is. Empty: it reads by type */
   surg__tlist list_attributes; /* attributes that it reads from `ints` all the same */
   surg__tlist spare_inputs;    /* operators that ignore absent inputs after those that they have */
+  surg__tlist unnamed_layers;  /* operators of which the engine makes no layer of the node's name */
   surg__tlist undefined_types; /* attributes (Op.attr) with an element type that may be 0: the
                                 * result is as declared */
   surg__tlist shapes_outside; /* operators to which `shapes_inside` does not apply */

@@ -279,6 +279,20 @@ static bool is_undefined_type(const surg__target *t, const char *code, about of)
          surg__listed(&t->undefined_types, name);
 }
 
+#define NAMESAKES_MOST 64 /* nodes of one name that are compared */
+
+/* Whether the layers of the node have other names than those of the nodes before it that have its
+ * name. */
+static bool is_apart(const surg__target *t, const surg_node *n) {
+  const bool unnamed = is_of(&t->unnamed_layers, n);
+  const surg_node *k = surg_graph_find_node(n->graph, n->name);
+  for (size_t i = 0; k && k != n; k = k->name_next, i++)
+    if (i == NAMESAKES_MOST || !strcmp(k->op_type, n->op_type) ||
+        (!unnamed && !is_of(&t->unnamed_layers, k)))
+      return false;
+  return k == n;
+}
+
 /* Whether the engine does not read what the finding is about: that an operator is deprecated, an
  * attribute value that it does not compare, an attribute that is there twice in a function, or the
  * declared type of a constant, which it takes for an initializer. */
@@ -288,6 +302,7 @@ static bool is_ignored(const surg__target *t, const char *code, about of) {
   if (strcmp(code, "E118") == 0)
     return t->lax_attributes && t->inlined && g && g->kind == SURG_GRAPH_FUNCTION;
   if (strcmp(code, "E102") == 0) return is_of(&t->kept, of.node);
+  if (strcmp(code, "W212") == 0) return of.node && t->unnamed_layers.n && is_apart(t, of.node);
   if (strcmp(code, "E206") == 0) return is_lax(t, of.node, of.attr);
   return t->lax_attributes && made && surg__judge_is_constant(made) &&
          !surg_graph_function(made->graph) && (!strcmp(code, "E204") || !strcmp(code, "W211"));
@@ -324,11 +339,10 @@ static bool is_void(const surg_node *n) {
   return s && (!in || !out);
 }
 
-/* Whether the inputs of the node beyond those of its operator are absent, and the engine ignores
- * them. */
-static bool is_spare(const surg__target *t, const surg_node *n) {
+/* Whether the node has more inputs than its operator, and those are absent. */
+static bool has_spare(const surg_node *n) {
   const surg_schema *s = n ? schema_of(n) : NULL;
-  if (!s || n->n_in <= s->max_in || !is_of(&t->spare_inputs, n)) return false;
+  if (!s || n->n_in <= s->max_in) return false;
   for (uint32_t i = (uint32_t)s->max_in; i < n->n_in; i++)
     if (surg_node_input(n, i)) return false;
   return true;
@@ -353,7 +367,7 @@ static bool is_about(const surg__target *t, const surg__defect *d, const char *h
   if (!strcmp(how, "uncalled")) return d->function && !d->function->called;
   if (!strcmp(how, "untyped")) return d->kind == SURG__DEFECT_UNTYPED;
   if (!strcmp(how, "fields")) return surg__judge_has_own_field(d);
-  if (!strcmp(how, "spare")) return is_spare(t, d->node);
+  if (!strcmp(how, "spare")) return is_of(&t->spare_inputs, d->node) && has_spare(d->node);
   return lacks(d->node, how);
 }
 
@@ -367,11 +381,15 @@ bool surg__judge_is_among(const surg__target *t, const surg__defect *d) {
   return false;
 }
 
-/* Whether the defect is a node without inputs or outputs, which the engine cannot place, whatever
- * else it accepts. */
-static bool is_void_rejected(const surg__target *t, const surg__defect *d) {
-  return !strcmp(d->code, "E115") && surg__listed(&t->rejects_some, "E115/void") &&
-         is_void(d->node);
+/* Whether an entry of `rejects_some` is about the defect: a node without inputs or outputs, which
+ * the engine cannot place; or one with spare inputs of an operator that it knows. */
+static bool is_rejected(const surg__target *t, const surg__defect *d) {
+  if (surg__judge_refuses_kind(t, d)) return true;
+  if (strcmp(d->code, "E115") != 0 || !d->node) return false;
+  if (surg__listed(&t->rejects_some, "E115/void") && is_void(d->node)) return true;
+  return surg__listed(&t->rejects_some, "E115/spare") && has_spare(d->node) &&
+         !is_of(&t->spare_inputs, d->node) &&
+         surg__target_op(t, surg_node_domain(d->node), surg_node_op_type(d->node));
 }
 
 static void put_finding(const passing *p, surg__verdict v, const char *code, const char *where,
@@ -461,7 +479,7 @@ static bool was_found(const passing *p, const surg_node *n) {
 
 static void found(void *user, const surg__finding *f) {
   passing *p = user;
-  note_found(p, f->node);
+  if (f->severity == SURG_ERROR) note_found(p, f->node);
   judge_code(p, f->code, f->where, f->text,
              (about){.node = f->node,
                      .graph = f->graph,
@@ -486,8 +504,8 @@ static void judge_loaded(passing *p, surg_model *m) {
     const bool idle = p->t->lax_attributes && !strcmp(d->code, "E119") && is_idle(d);
     judge_code(p, lost ? "E110" : d->code, f.where, f.text,
                (about){d->node, d->graph, is_excusable(p->t, m, d), is_elsewhere(p->t, d),
-                       surg__judge_is_among(p->t, d) || (idle && idle_verdict(d) == SURG__YES), NULL, NULL,
-                       is_void_rejected(p->t, d) || surg__judge_refuses_kind(p->t, d)});
+                       surg__judge_is_among(p->t, d) || (idle && idle_verdict(d) == SURG__YES),
+                       NULL, NULL, is_rejected(p->t, d)});
   }
 }
 
@@ -650,28 +668,34 @@ static void found_believed(void *user, const surg__finding *f) {
 
 /* What declarations add to inference: of some value nothing or not all is inferred; or they
  * contradict it; or both, where the engine infers nothing. */
-static void compare_declared(const surg_model *m, bool *differ, bool *unshaped) {
+static void compare_declared(const surg_model *m, bool *differ, bool *against, bool *unshaped) {
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
     for (const surg_value *v = g->first_value; v; v = v->next) {
-      const bool against = surg__infer_is_contradicted(v);
-      *differ = *differ || against || surg__infer_is_completed(v);
-      *unshaped = *unshaped || (against && is_unshaped(v->producer));
+      const bool other = surg__infer_is_contradicted(v);
+      *differ = *differ || other || surg__infer_is_completed(v);
+      *against = *against || other;
+      *unshaped = *unshaped || (other && is_unshaped(v->producer));
     }
 }
 
 /* Reports contradictions that follow from what the engine believes: declared types, where it infers
- * nothing. Where it may infer a shape that is declared otherwise, they are doubtful. */
+ * nothing. They are doubtful if they follow only where it infers the model twice, or infers no
+ * shape that is declared otherwise. */
 static surg_status judge_believed(passing *p, surg_model *m) {
-  bool differ = false, unshaped = false;
+  bool differ = false, against = false, unshaped = false;
   believing b = {.p = p, .doubtful = !p->t->merges_declared};
   surg__beliefs merged = {.complete = true, .merge = true};
   if (p->t->unchecked) return SURG_OK;
-  compare_declared(m, &differ, &unshaped);
+  compare_declared(m, &differ, &against, &unshaped);
   if (!differ) return SURG_OK;
   m->trust_bodies = has_declaring(m);
   surg_status s = surg__infer_believed(m, merged);
   if (s == SURG_OK) s = surg__check_model(m, false, FINDINGS, found_believed, &b);
   b.doubtful = true;
+  merged.again = true;
+  if (s == SURG_OK && against) s = surg__infer_believed(m, merged);
+  if (s == SURG_OK && against) s = surg__check_model(m, false, FINDINGS, found_believed, &b);
+  merged.again = false;
   merged.hides = is_unshaped;
   if (s == SURG_OK && unshaped) s = surg__infer_believed(m, merged);
   if (s == SURG_OK && unshaped) s = surg__check_model(m, false, FINDINGS, found_believed, &b);

@@ -259,6 +259,7 @@ static bool read_attr(reader *r, surg_function *fn) {
   r->a->src = surg__load_src(r->f);
   r->a->untyped = !r->p->has_type || r->p->type == 0;
   r->a->fields = (uint32_t)r->present; /* numbers below 32 */
+  r->a->stray = r->p->f;
   if (repaired && r->node) {
     r->a->dirty = r->node->attrs_dirty = true;
     surg__touch_node(r->node);
