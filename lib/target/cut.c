@@ -28,9 +28,7 @@ typedef struct cutting {
   surg__cut *out;
 } cutting;
 
-static size_t place_of(const surg_node *n) {
-  return (size_t)(uintptr_t)n->scratch;
-}
+static size_t place_of(const surg_node *n) { return (size_t)(uintptr_t)n->scratch; }
 
 /* The node of the main graph that contains a subgraph; NULL for the main graph and functions. */
 static const surg_node *outermost(const surg_graph *g) {
@@ -176,7 +174,8 @@ surg_status surg__target_cut(surg_model *m, const surg_node *const *blocked, siz
       if (!gather(&c, &c.spots[i], point)) s = surg__oom(c.ctx, surg_model_path(m));
     }
   }
-  for (size_t i = 0; i < c.n; i++) ((surg_node *)(uintptr_t)c.spots[i].node)->scratch = NULL;
+  for (size_t i = 0; i < c.n; i++)
+    ((surg_node *)(uintptr_t)c.spots[i].node)->scratch = NULL;
   surg__free(c.ctx, steps);
   surg__free(c.ctx, c.spots);
   return s;

@@ -36,7 +36,8 @@ static const surg_value *open_at(const surg_node *n) {
 static surg__verdict judge_place(const surg__target *t, const surg_node *n, surg__buf *why,
                                  surg__objection *o) {
   const surg__verdict v = surg__judge_own(t, n, why, o);
-  const surg_value *open = v != SURG__ILLEGAL && t->dynamic == SURG__D_NONE ? open_at(n) : NULL;
+  const surg_value *open =
+      v != SURG__ILLEGAL && t->dynamic == SURG__D_NONE ? open_at(n) : NULL;
   if (!open) return v;
   *o = (surg__objection){.cause = SURG__C_DYNAMIC, .value = open, .source = t->source};
   why->n = 0;

@@ -48,8 +48,8 @@ static bool out_of(surg__judge *j, const surg__tspan *want, int64_t have, const 
 enum { REDUCED, KEPT, PADDED, FOLDED };
 
 int surg__judge_axis_limit(const char *name) {
-  static const char *const names[] = {
-      [REDUCED] = "reduced", [KEPT] = "kept", [PADDED] = "padded", [FOLDED] = "folded"};
+  static const char *const names[] = {[REDUCED] = "reduced", [KEPT] = "kept", [PADDED] = "padded",
+                                      [FOLDED] = "folded"};
   for (size_t i = 0; i < SURG_COUNT(names); i++)
     if (!strcmp(names[i], name)) return (int)i;
   return -1;
@@ -182,8 +182,8 @@ static bool fits_producer(surg__judge *j) {
     return true;
   return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
                              "the importer reads it differently in a model with %s%s%s",
-                             name[0] ? "producer_name \"" : "no producer_name", name,
-                             name[0] ? "\"" : "");
+                             name[0] ? "producer_name \"" : "no producer_name",
+                             name, name[0] ? "\"" : "");
 }
 
 bool surg__judge_axes(surg__judge *j) {

@@ -141,8 +141,8 @@ static void judge_results(const surg__target *t, const surg_node *n, surg__buf *
   while (i < surg_node_output_count(n) && surg_node_output(n, i)) i++;
   if (i >= surg_node_output_count(n)) return;
   surg__buf_printf(text, "output %zu is absent; a node with subgraphs must name all", i);
-  tell(t, text, (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .node = n}, fn,
-       user);
+  tell(t, text,
+       (surg__objection){.verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .node = n}, fn, user);
 }
 
 void surg__judge_bodies(const surg__target *t, const surg_model *m, surg__objection_fn fn,

@@ -9,7 +9,7 @@
 #include "target/judge.h"
 
 #define NESTING (SURG_LIMIT_CALL_DEPTH + 2u) /* rounds: each follows at least one more call */
-#define NAMED 64u /* required attributes of a function that are followed */
+#define NAMED 64u   /* required attributes of a function that are followed */
 
 enum { PASSED = 1, LEFT_OUT = 2 }; /* bits of `passed` of a value: what calls do */
 

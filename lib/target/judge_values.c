@@ -14,24 +14,15 @@
 /* The attribute of a Constant for a value of this kind; NULL: there is none. */
 static const char *value_name(surg_attr_kind kind) {
   switch (kind) {
-    case SURG_ATTR_TENSOR:
-      return "value";
-    case SURG_ATTR_SPARSE_TENSOR:
-      return "sparse_value";
-    case SURG_ATTR_FLOAT:
-      return "value_float";
-    case SURG_ATTR_FLOATS:
-      return "value_floats";
-    case SURG_ATTR_INT:
-      return "value_int";
-    case SURG_ATTR_INTS:
-      return "value_ints";
-    case SURG_ATTR_STRING:
-      return "value_string";
-    case SURG_ATTR_STRINGS:
-      return "value_strings";
-    default:
-      return NULL;
+    case SURG_ATTR_TENSOR: return "value";
+    case SURG_ATTR_SPARSE_TENSOR: return "sparse_value";
+    case SURG_ATTR_FLOAT: return "value_float";
+    case SURG_ATTR_FLOATS: return "value_floats";
+    case SURG_ATTR_INT: return "value_int";
+    case SURG_ATTR_INTS: return "value_ints";
+    case SURG_ATTR_STRING: return "value_string";
+    case SURG_ATTR_STRINGS: return "value_strings";
+    default: return NULL;
   }
 }
 

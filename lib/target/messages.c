@@ -19,9 +19,9 @@ typedef struct search {
   surg_context *ctx;
   const char *engine; /* or NULL */
   surg__explanations *out;
-  bool general;                      /* which entries are matched now */
+  bool general;       /* which entries are matched now */
   SURG_VEC(surg__explained) lenders; /* general entries; their strings are in the arena of `out` */
-  const char *line; /* the current one; NUL-terminated, without colours and control characters */
+  const char *line;   /* the current one; NUL-terminated, without colours and control characters */
   size_t number;
   regmatch_t caught[GROUPS];
   surg_status failed;
@@ -194,9 +194,7 @@ static bool may_be(const char *user, const char *engine) {
   return !strncmp(user, engine, n) && (!user[n] || user[n] == '-');
 }
 
-static bool same(const char *a, const char *b) {
-  return a == b || (a && b && !strcmp(a, b));
-}
+static bool same(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
 
 static bool known_already(const search *s, const surg__explained *e) {
   const size_t n = s->general ? s->lenders.count : s->out->items.count;
@@ -298,7 +296,7 @@ static size_t clean(char *to, const char *p, size_t n) {
 
 static void explain_lines(search *s, char *line, const char *text, size_t n) {
   s->number = 0;
-  for (size_t at = 0; at < n && !s->failed;) {
+  for (size_t at = 0; at < n && !s->failed; ) {
     const char *end = memchr(text + at, '\n', n - at);
     const size_t length = end ? (size_t)(end - text) - at : n - at;
     s->number++;

@@ -57,11 +57,12 @@ static surg_status read_key(const reader *r, const char *key, const json_t *j, s
   const struct {
     const char *key;
     const char **to;
-  } texts[] = {{"id", &m->id},         {"engine", &m->engine},   {"versions", &m->versions},
-               {"when", &m->when},     {"pattern", &m->pattern}, {"op", &m->op},
-               {"node", &m->node},     {"value", &m->value},     {"cause", &m->cause},
-               {"opset", &m->opset},   {"cure", &m->cure},       {"allow", &m->allow},
-               {"target", &m->target}, {"refs", &m->refs}};
+  } texts[] = {{"id", &m->id},       {"engine", &m->engine}, {"versions", &m->versions},
+               {"when", &m->when},   {"pattern", &m->pattern}, {"op", &m->op},
+               {"node", &m->node},   {"value", &m->value},   {"cause", &m->cause},
+               {"opset", &m->opset},
+               {"cure", &m->cure},   {"allow", &m->allow},   {"target", &m->target},
+               {"refs", &m->refs}};
   surg_status s = SURG_OK;
   for (size_t i = 0; i < SURG_COUNT(texts); i++) {
     if (strcmp(texts[i].key, key) != 0) continue;
@@ -103,8 +104,8 @@ static bool counts_much(const char *pattern) {
     } else if (*p == '{' && !inside) {
       counts++;
       for (const char *d = p + 1; *d && *d != '}'; d++)
-        if (*d >= '0' && *d <= '9' && d - p >= 3 && d[-1] >= '0' && d[-1] <= '9' && d[-2] >= '0' &&
-            d[-2] <= '9')
+        if (*d >= '0' && *d <= '9' && d - p >= 3 && d[-1] >= '0' && d[-1] <= '9' &&
+            d[-2] >= '0' && d[-2] <= '9')
           return true;
     }
   }

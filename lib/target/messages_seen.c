@@ -44,7 +44,8 @@ surg_status surg__explained_seen(const surg__explained *e, surg_model *m, surg__
     s = t ? surg__target_facts(t, m, by_target, &l) : SURG_EINVALID;
     surg__target_free(t);
   }
-  if (!s && e->message->checks.n) s = surg__check_model(m, true, SURG_LIMIT_FINDINGS, by_check, &l);
+  if (!s && e->message->checks.n)
+    s = surg__check_model(m, true, SURG_LIMIT_FINDINGS, by_check, &l);
   *seen = l.seen;
   return s;
 }

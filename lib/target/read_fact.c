@@ -60,7 +60,8 @@ static bool read_spreads(surg__reader *r, const json_t *j, const char *where, su
   static const char *const names[] = {
       [SURG__S_LAST] = "last",     [SURG__S_CHANNEL] = "channel", [SURG__S_FRONT] = "front",
       [SURG__S_SINGLE] = "single", [SURG__S_ONCE] = "once",       [SURG__S_EARLY] = "early",
-      [SURG__S_PLANES] = "planes", [SURG__S_GAP] = "gap",         [SURG__S_INNER] = "inner"};
+      [SURG__S_PLANES] = "planes", [SURG__S_GAP] = "gap",
+      [SURG__S_INNER] = "inner"};
   _Static_assert(SURG_COUNT(names) == SURG__S_INNER + 1, "a word for each way to repeat");
   const char *key;
   json_t *v;
