@@ -123,7 +123,7 @@ bool surg__judge_convert(surg__defect *d) {
   const char *name = d->attr->name;
   const surg_attr_kind to = expected_kind(d);
   if (!number_of(d->attr, &value) || surg_node_remove_attr(n, name) != SURG_OK) return false;
-  const int64_t i = (int64_t)value;
+  const int64_t i = fabs(value) < 1e9 ? (int64_t)value : 0; /* as converts() requires */
   const float f = (float)value;
   switch (to) {
     case SURG_ATTR_INT:
