@@ -370,15 +370,22 @@ static void mark_back(marks *w, const surg_value *v, mark_fn mark) {
   }
 }
 
-/* Whether a constant operand of n, which its scale makes 0, keeps the result from 0. */
-static bool is_kept_from_zero(const quant_value *y, const surg_node *n) {
+/* The number that input i of n is in all runs; 0: it is none, or not positive. */
+static double number_read(quant_static_state *s, const surg_node *n, size_t i) {
+  const surg_value *v = surg_node_input(n, i);
+  const surg_tensor *t = v ? surg_value_constant(v) : NULL;
+  surg_extent e = {.size = sizeof e};
+  if (t) return surg_tensor_count(t) == 1 && surg_tensor_extent(t, &e) == SURG_OK ? e.high : 0;
+  const quant_value *x = number_of(v) ? quant_value_of(s, v) : NULL;
+  return x && x->seen && !x->broken ? x->high : 0;
+}
+
+/* Whether an operand of n, which the scale of the result y makes 0, keeps it from 0. */
+static bool is_kept_from_zero(quant_static_state *s, const quant_value *y, const surg_node *n) {
   const double size = fmax(-y->cut_low, y->cut_high);
   for (size_t i = 0; i < surg_node_input_count(n); i++) {
-    surg_extent e = {.size = sizeof e};
-    const surg_tensor *t = guards(n, i) ? surg_value_constant(surg_node_input(n, i)) : NULL;
-    if (t && surg_tensor_count(t) == 1 && surg_tensor_extent(t, &e) == SURG_OK && e.high > 0 &&
-        e.high < size / 510)
-      return true;
+    const double v = guards(n, i) ? number_read(s, n, i) : 0;
+    if (v > 0 && v < size / 510) return true;
   }
   return false;
 }
@@ -408,7 +415,7 @@ static void mark_kept(marks *w, surg_node *n) {
   }
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
     quant_value *y = quant_value_of(w->s, surg_node_output(n, i));
-    if (y && (kept || is_kept_from_zero(y, n))) keep(w, y);
+    if (y && (kept || is_kept_from_zero(w->s, y, n))) keep(w, y);
   }
 }
 

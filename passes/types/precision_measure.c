@@ -344,7 +344,30 @@ static void pin_phases(prec *c) {
   }
 }
 
+/* The largest number that x may be, which is a constant of another type or shape, or one that calls
+ * of a function give by an attribute, which may become 0 if it is not measured. 0: it is none. */
+static double given(const prec *c, const prec_value *x) {
+  surg_extent e = {.size = sizeof e};
+  const surg_value *from = x->made != PREC_NONE ? number_of(x->v) : NULL;
+  if (!from) return 0;
+  if (x->measured || x->bounded) return x->bound;
+  const surg_tensor *t = surg_value_constant(from);
+  if (!t) return c->limits.zero;
+  return surg_tensor_count(t) == 1 && surg_tensor_extent(t, &e) == SURG_OK ? e.high : 0;
+}
+
+/* Pins what such numbers keep from 0, as constants do that are read as they are. */
+static void pin_given(prec *c) {
+  prec_value **stack = surg_pass_alloc(c->p, ((size_t)c->n_values + 1) * sizeof *stack);
+  if (!stack) c->failed = true;
+  for (uint32_t i = 0; i < c->n_values && stack; i++) {
+    const double v = given(c, &c->values[i]);
+    if (v > 0 && v < c->limits.normal) prec_pin_epsilon(c, &c->values[i], v, stack);
+  }
+}
+
 void prec_pin_measured(prec *c) {
+  if (c->kind->narrows && !c->failed) pin_given(c);
   for (uint32_t i = 0; i < c->n_values; i++) {
     prec_value *x = &c->values[i];
     if (x->measured && !(x->bound <= c->limits.top / HEADROOM)) prec_pin_value(c, x, PREC_MEASURED);

@@ -24,4 +24,29 @@ static inline bool guards(const surg_node *n, size_t i) {
   return op == SURG_OP_Add || op == SURG_OP_Max || (op == SURG_OP_Clip && i == 1);
 }
 
+/* The number that v is, of another type or shape: a constant, or what a Constant of a function
+ * gives by an attribute of the call. NULL: it is none. */
+static inline const surg_value *number_of(const surg_value *v) {
+  for (int steps = 0; v && steps < 8; steps++) {
+    const surg_node *n = surg_value_producer(v, NULL);
+    if (surg_value_constant(v)) return v;
+    if (!n || !surg_node_schema(n)) return NULL;
+    switch (surg_node_op(n)) {
+      case SURG_OP_Constant:
+        return v;
+      case SURG_OP_Cast:
+      case SURG_OP_CastLike:
+      case SURG_OP_Expand:
+      case SURG_OP_Identity:
+      case SURG_OP_Reshape:
+      case SURG_OP_Unsqueeze:
+        v = surg_node_input(n, 0);
+        break;
+      default:
+        return NULL;
+    }
+  }
+  return NULL;
+}
+
 #endif
