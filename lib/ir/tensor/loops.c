@@ -85,14 +85,17 @@ SURG__LOOP void surg__extend_ints_body(surg__int_extent *e, const int64_t *in, s
 SURG__WIDE(surg__extend_ints, (surg__int_extent * e, const int64_t *in, size_t n), (e, in, n))
 
 SURG__LOOP void surg__extend_each_body(float *restrict least, float *restrict most,
-                                       const float *restrict in, size_t n) {
+                                       const float *restrict in, size_t n, int32_t *top) {
+  int32_t most_bits = *top;
   for (size_t i = 0; i < n; i++) {
+    most_bits = larger(most_bits, (int32_t)(surg__float_bits(in[i]) & 0x7fffffff));
     least[i] = in[i] < least[i] ? in[i] : least[i];
     most[i] = in[i] > most[i] ? in[i] : most[i];
   }
+  *top = most_bits;
 }
-SURG__WIDE(surg__extend_each, (float *least, float *most, const float *in, size_t n),
-           (least, most, in, n))
+SURG__WIDE(surg__extend_each, (float *least, float *most, const float *in, size_t n, int32_t *top),
+           (least, most, in, n, top))
 
 /* --- quantizing --- */
 
@@ -115,8 +118,8 @@ SURG__LOOP void surg__quantize_floats_body(const surg__quantizer *q, const float
     for (size_t i = 0; i < n; i++) out[i] = number_of(in[i], s, z, low, high);
   }
 }
-SURG__WIDE(surg__quantize_floats,
-           (const surg__quantizer *q, const float *in, float *out, size_t n), (q, in, out, n))
+SURG__WIDE(surg__quantize_floats, (const surg__quantizer *q, const float *in, float *out, size_t n),
+           (q, in, out, n))
 
 SURG__LOOP void surg__floats_to_bytes_body(const float *restrict in, uint8_t *restrict out,
                                            size_t n) {

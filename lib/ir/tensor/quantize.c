@@ -62,14 +62,14 @@ static const float *elements(job *j, uint64_t at, uint64_t *n, surg_status *s) {
 static bool meet(const job *j, const float *x, surg__scaled_run r) {
   float *least = j->least + r.key, *most = j->most + r.key;
   surg__float_extent e = {.least = INT32_MAX};
+  if (r.step) {
+    surg__extend_each(least, most, x, (size_t)r.n, &e.top);
+    return e.top < SURG__INF_BITS;
+  }
   surg__extend_floats(&e, x, (size_t)r.n);
   if (e.top >= SURG__INF_BITS) return false;
-  if (r.step) {
-    surg__extend_each(least, most, x, (size_t)r.n);
-  } else {
-    *least = fminf(*least, -surg__bits_float((uint32_t)e.below));
-    *most = fmaxf(*most, surg__bits_float((uint32_t)e.above));
-  }
+  *least = fminf(*least, -surg__bits_float((uint32_t)e.below));
+  *most = fmaxf(*most, surg__bits_float((uint32_t)e.above));
   return true;
 }
 
@@ -206,8 +206,7 @@ static surg_status write_scales(job *j, uint64_t region, uint8_t *zeros) {
   surg_status s = SURG_OK;
   for (uint64_t at = 0; at < j->s.keys && s == SURG_OK; at += most) {
     const uint64_t n = j->s.keys - at < most ? j->s.keys - at : most;
-    for (uint64_t i = 0; i < n; i++)
-      surg__store_f64(dtype, native, i, (double)j->scales[at + i]);
+    for (uint64_t i = 0; i < n; i++) surg__store_f64(dtype, native, i, (double)j->scales[at + i]);
     surg__pack(dtype, n, native, raw);
     s = surg__blob_write(j->scale->blob, (region * j->s.keys + at) * size, raw, (size_t)n * size);
   }

@@ -169,9 +169,17 @@ START_TEST(quantizing) {
     float low[70], high[70];
     memcpy(low, least, sizeof low);
     memcpy(high, most, sizeof high);
-    surg__extend_each(least, most, in, n);
-    for (size_t i = 0; i < n; i++)
+    float largest = 0;
+    int32_t top = 0;
+    surg__extend_each(least, most, in, n, &top);
+    for (size_t i = 0; i < n; i++) {
       ck_assert(least[i] == fminf(low[i], in[i]) && most[i] == fmaxf(high[i], in[i]));
+      largest = fmaxf(largest, fabsf(in[i]));
+    }
+    ck_assert_int_eq(top, (int32_t)surg__float_bits(largest));
+    const float nan = NAN;
+    surg__extend_each(least, most, &nan, 1, &top);
+    ck_assert_int_gt(top, SURG__INF_BITS);
   }
 }
 END_TEST
