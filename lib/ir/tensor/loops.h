@@ -34,8 +34,8 @@ typedef struct surg__int_extent {
 } surg__int_extent;
 void surg__extend_ints(surg__int_extent *e, const int64_t *in, size_t n);
 
-/* For each i: least[i] and most[i] become those of them and in[i]. NaN changes nothing. *top becomes
- * the largest of it and the bits of absolute values, as in surg__float_extent. */
+/* For each i: least[i] and most[i] become those of them and in[i]. NaN changes nothing. *top
+ * becomes the largest of it and the bits of absolute values, as in surg__float_extent. */
 void surg__extend_each(float *least, float *most, const float *in, size_t n, int32_t *top);
 
 /* Quantizes as QuantizeLinear does: the quotient in float, rounded to nearest even, plus the zero
