@@ -386,6 +386,8 @@ static const shape_row rows[] = {
     {"stack-three-1.t", "A,B,C", "axes=[1]"},
     {"stack-three-1.u", "A,B,C", "axes=[1]"},
     {"stack-three-1.y", "A,1,B,C; A,1,B,C; A,1,B,C", "axis=1"},
+    {"resize-signal-scales.y", "A,C,W; ; 3=scales", ""},
+    {"resize-signal-sizes.y", "A,C,W; ; ; 3=image", ""},
     {"gather-by-column.y", "*1+; P=index", "axis=0"},
     {"shuffle-gather.r", "A,2C,H,W; 3=groups", ""},
     {"shuffle-gather.q", "2,1,1; 5=groups", ""},
