@@ -104,6 +104,15 @@ static bool has_computed_pads(const surg_node *n) {
   return pads && !surg_value_constant(pads);
 }
 
+/* Whether an entry appears twice as it is written: of Unsqueeze, inference compares that since
+ * opset 11. */
+static bool repeats_entry(const int64_t *list, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t k = 0; k < i; k++)
+      if (list[i] == list[k]) return true;
+  return false;
+}
+
 /* Whether the axes, an attribute or constant input 1, are valid except that one is listed twice. */
 static bool repeats_axis(const surg_node *n) {
   int64_t list[ENTRIES];
@@ -112,6 +121,8 @@ static bool repeats_axis(const surg_node *n) {
   const surg_tensor *c = surg_value_constant(surg_node_input(n, 1));
   const int64_t count = c ? surg__read_ints(c, list, ENTRIES) : a ? (int64_t)a->count : 0;
   if (!x || count > ENTRIES) return false;
+  const bool compared = surg_node_op(n) == SURG_OP_Unsqueeze && n->schema->since >= 11;
+  if (compared && repeats_entry(c ? list : a ? a->u.ints : NULL, count)) return false;
   const int64_t rank = x->rank + (surg_node_op(n) == SURG_OP_Unsqueeze ? count : 0);
   bool repeated = false;
   for (int64_t i = 0; i < count; i++) {
