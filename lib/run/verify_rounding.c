@@ -7,7 +7,10 @@
  *
  * An infinity among the terms of a sum leaves no bound (doc/rules.md). Where sums may have been
  * reordered, a NaN that a node makes of infinities that it adds (verify_sums.h) therefore moves to
- * an infinity. Infinities stay: masks are made of them. */
+ * an infinity. Infinities stay: masks are made of them.
+ *
+ * A zero has either sign: a sum that starts from zero turns minus zero into zero, one that starts
+ * from its first element does not, and 1/x makes opposite infinities of the two. */
 #include <math.h>
 
 #include "eval/core/number.h"
@@ -46,14 +49,14 @@ static double draw(shaker *s) {
   return (double)(int64_t)(r >> 11) / 4503599627370496.0 - 1.0;
 }
 
-/* The infinity that a NaN becomes: the first two runs have each sign everywhere. */
-static double infinity(shaker *s) {
+/* A number or its negative: the first two runs have each sign everywhere. */
+static double signed_of(shaker *s, double v) {
   const bool negative = s->run < 2 ? s->run == 1 : draw(s) < 0;
-  return negative ? -(double)INFINITY : (double)INFINITY;
+  return negative ? -v : v;
 }
 
 /* Replaces an array of floats by one that is moved. node: what computed it as this output, of
- * which large integers and NaN are moved, too; NULL: an input of the model. */
+ * which large integers, zeros and NaN are moved, too; NULL: an input of the model. */
 static surg_status move(shaker *s, surg__array *a, const surg_node *node, size_t output) {
   const double by = surg__array_is_list(a) ? 0 : last_bits(a->dtype);
   surg__array moved;
@@ -66,7 +69,9 @@ static surg_status move(shaker *s, surg__array *a, const surg_node *node, size_t
     surg__load_run(a->dtype, a->data, at, 1, n, v);
     for (uint64_t i = 0; i < n; i++)
       if (isnan(v[i]) && node && surg__sums_open(&s->sums, node, output, at + i))
-        v[i] = infinity(s);
+        v[i] = signed_of(s, (double)INFINITY);
+      else if (v[i] == 0 && node)
+        v[i] = signed_of(s, 0.0);
       else if (v[i] != rint(v[i]) || (node && fabs(v[i]) > WHOLE_BELOW))
         v[i] *= 1 + by * draw(s);
     surg__store_reals(a->dtype, moved.data, at, n, v);
