@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes that contradict declared shapes of values of which less is inferred. Runtimes use the actual
- * shapes, but engines that infer shapes when they import a model believe these declarations. */
+/* Nodes that contradict declared shapes of values of which less is inferred. Runtimes use the
+ * actual shapes, but engines that infer shapes when they import a model believe declarations. */
 #include "check/check.h"
 #include "infer/infer.h"
 #include "ir/ir.h"
