@@ -131,6 +131,12 @@ static void conv(surg__checker *c, const surg_node *n) {
     surg__check_wrong(c, n, "attributes \"pads\" and \"auto_pad\" are both set");
 }
 
+static void conv_kernel(surg__checker *c, const surg_node *n) {
+  const size_t before = c->count;
+  conv(c, n);
+  if (c->count == before) surg__check_kernel(c, n);
+}
+
 static void deform_conv(surg__checker *c, const surg_node *n) {
   (void)not_negative(c, n, "pads");
 }
@@ -140,7 +146,10 @@ static void conv_transpose(surg__checker *c, const surg_node *n) {
   const size_t before = c->count;
   conv(c, n);
   if (c->count != before || !not_negative(c, n, "output_shape")) return;
-  (void)surg__entries_are(c, n, "output_shape", x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1);
+  const bool shaped = surg_node_attr(n, "output_shape") != NULL;
+  if (surg__entries_are(c, n, "output_shape", x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1) &&
+      !shaped)
+    surg__check_kernel(c, n);
 }
 
 /* Reports inputs whose shapes are known to differ where every run requires equal ones. */
@@ -632,9 +641,9 @@ static void reshape(surg__checker *c, const surg_node *n) {
 static const struct form {
   int op, since;
   void (*check)(surg__checker *c, const surg_node *n);
-} forms[] = {{SURG_OP_Conv, 1, conv},
-             {SURG_OP_ConvInteger, 1, conv},
-             {SURG_OP_QLinearConv, 1, conv},
+} forms[] = {{SURG_OP_Conv, 1, conv_kernel},
+             {SURG_OP_ConvInteger, 1, conv_kernel},
+             {SURG_OP_QLinearConv, 1, conv_kernel},
              {SURG_OP_ConvTranspose, 1, conv_transpose},
              {SURG_OP_DeformConv, 19, deform_conv},
              {SURG_OP_MaxPool, 1, pool},

@@ -56,6 +56,7 @@ void surg__check_branches(surg__checker *c, const surg_node *n);
 
 /* forms_sizes.c; `i`: the index of the shape input */
 void surg__check_pool(surg__checker *c, const surg_node *n);
+void surg__check_kernel(surg__checker *c, const surg_node *n); /* of a convolution */
 void surg__check_tile(surg__checker *c, const surg_node *n);
 void surg__check_padded(surg__checker *c, const surg_node *n);
 void surg__check_requested(surg__checker *c, const surg_node *n, size_t i);

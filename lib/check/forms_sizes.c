@@ -11,41 +11,92 @@ static int64_t entry(const surg_attr *a, uint32_t i, int64_t otherwise) {
   return a && i < a->count ? a->u.ints[i] : otherwise;
 }
 
-/* Checks that the pads are smaller than the window on each side, and that the window fits in the
- * padded input. */
-static void window(surg__checker *c, const surg_node *n, uint32_t i, int64_t in) {
-  const surg_attr *kernel = surg__check_ints(n, "kernel_shape");
+/* Checks that a window of k elements fits in the padded input along spatial axis i. A pool of a
+ * window that fits nowhere gives no elements, as long as the size of its result is not negative;
+ * no run of a convolution succeeds. */
+static bool fits(surg__checker *c, const surg_node *n, uint32_t i, int64_t in, int64_t k,
+                 bool pool) {
   const surg_attr *pads = surg__check_ints(n, "pads");
-  const uint32_t axes = kernel->count;
-  const int64_t k = kernel->u.ints[i], step = entry(surg__check_ints(n, "strides"), i, 1);
+  const int64_t step = entry(surg__check_ints(n, "strides"), i, 1);
   const int64_t apart = entry(surg__check_ints(n, "dilations"), i, 1);
-  const int64_t before = entry(pads, i, 0), after = entry(pads, i + axes, 0);
-  int64_t reach, padded;
-  if (before >= k || after >= k) {
-    surg__check_wrong(
-        c, n, "padding %" PRId64 " of axis %" PRIu32 " is not smaller than the window of %" PRId64,
-        before >= k ? before : after, i, k);
-    return;
-  }
-  if (in < 0 || step < 1 || apart < 1 || !surg__mul_i64(k - 1, apart, &reach) ||
-      !surg__add_i64(in, before + after, &padded))
-    return;
-  if (padded - reach - 1 <= -step)
-    surg__check_wrong(c, n,
-                      "the window of %" PRId64 " along axis %" PRIu32
-                      " is larger than the padded input of %" PRId64,
-                      reach + 1, i, padded);
+  const int64_t before = entry(pads, i, 0),
+                after = entry(pads, i + (pads ? pads->count / 2 : 0), 0);
+  int64_t reach, more, padded, room;
+  if (in < 0 || k < 1 || step < 1 || apart < 1 || !surg__mul_i64(k - 1, apart, &reach) ||
+      !surg__add_i64(before, after, &more) || !surg__add_i64(in, more, &padded) ||
+      !surg__sub_i64(padded, reach, &room) || !surg__sub_i64(room, 1, &room) ||
+      room >= (pool ? -step : 0))
+    return true;
+  /* ONNX infers a negative size. ONNX Runtime rejects it from 1.22 on; -1 means unknown. */
+  c->since = room / step + 1 < -1 ? (surg__since){21, 23} : (surg__since){UINT8_MAX, UINT8_MAX};
+  surg__check_wrong(c, n,
+                    "the window of %" PRId64 " along axis %" PRIu32
+                    " is larger than the padded input of %" PRId64,
+                    reach + 1, i, padded);
+  return false;
+}
+
+/* Checks that the pads of a pool are smaller than its window on each side. */
+static bool pads_fit(surg__checker *c, const surg_node *n, uint32_t i, int64_t k) {
+  const surg_attr *pads = surg__check_ints(n, "pads");
+  const int64_t before = entry(pads, i, 0),
+                after = entry(pads, i + (pads ? pads->count / 2 : 0), 0);
+  if (before < k && after < k) return true;
+  surg__check_wrong(
+      c, n, "padding %" PRId64 " of axis %" PRIu32 " is not smaller than the window of %" PRId64,
+      before >= k ? before : after, i, k);
+  return false;
+}
+
+static bool has_pads(const surg_node *n, uint32_t axes) {
+  const surg_attr *pads = surg__check_ints(n, "pads");
+  return !pads || pads->count == 2 * axes;
 }
 
 void surg__check_pool(surg__checker *c, const surg_node *n) {
   const surg_attr *kernel = surg__check_ints(n, "kernel_shape");
-  const surg_attr *pads = surg__check_ints(n, "pads");
   const surg_type *x = surg__check_ranked(n, 0);
-  if (!kernel || kernel->count > AXES_MAX || (pads && pads->count != 2 * kernel->count)) return;
-  const bool given = !surg_node_attr(n, "auto_pad");
-  for (uint32_t i = 0; i < kernel->count; i++)
-    if (kernel->u.ints[i] > 0)
-      window(c, n, i, given && x && x->rank == kernel->count + 2 ? surg__check_dim(x, i + 2) : -1);
+  if (!kernel || kernel->count > AXES_MAX || !has_pads(n, kernel->count)) return;
+  const bool given = !surg_node_attr(n, "auto_pad") && x && x->rank == kernel->count + 2;
+  for (uint32_t i = 0; i < kernel->count; i++) {
+    const int64_t k = kernel->u.ints[i];
+    if (k > 0 && pads_fit(c, n, i, k))
+      (void)fits(c, n, i, given ? surg__check_dim(x, i + 2) : -1, k, true);
+  }
+}
+
+/* Checks that the pads of a transposed convolution leave a size. */
+static bool leaves(surg__checker *c, const surg_node *n, uint32_t i, int64_t in, int64_t k) {
+  const surg_attr *pads = surg__check_ints(n, "pads");
+  const int64_t step = entry(surg__check_ints(n, "strides"), i, 1);
+  const int64_t apart = entry(surg__check_ints(n, "dilations"), i, 1);
+  const int64_t more = entry(surg__check_ints(n, "output_padding"), i, 0);
+  const int64_t before = entry(pads, i, 0),
+                after = entry(pads, i + (pads ? pads->count / 2 : 0), 0);
+  int64_t size, reach;
+  if (in < 1 || k < 1 || step < 1 || apart < 1 || !surg__mul_i64(in - 1, step, &size) ||
+      !surg__mul_i64(k - 1, apart, &reach) || !surg__add_i64(size, reach, &size) ||
+      !surg__add_i64(size, more, &size) || !surg__add_i64(size, 1, &size) ||
+      !surg__sub_i64(size, before, &size) || !surg__sub_i64(size, after, &size) || size >= 0)
+    return true;
+  c->since = size < -1 ? (surg__since){21, 23} : (surg__since){UINT8_MAX, UINT8_MAX};
+  surg__check_wrong(c, n, "the pads along axis %" PRIu32 " leave %" PRId64 " elements", i, size);
+  return false;
+}
+
+void surg__check_kernel(surg__checker *c, const surg_node *n) {
+  const surg_attr *kernel = surg__check_ints(n, "kernel_shape");
+  const surg_type *x = surg__check_ranked(n, 0);
+  const surg_type *w = surg__check_ranked(n, surg_node_op(n) == SURG_OP_QLinearConv ? 3 : 1);
+  const uint32_t axes = x && x->rank > 2 ? x->rank - 2u : 0;
+  if (!axes || surg_node_attr(n, "auto_pad") || !has_pads(n, axes)) return;
+  if ((kernel && kernel->count != axes) || (!kernel && (!w || w->rank != x->rank))) return;
+  for (uint32_t i = 0; i < axes; i++) {
+    const int64_t k = kernel ? kernel->u.ints[i] : surg__check_dim(w, i + 2);
+    const int64_t in = surg__check_dim(x, i + 2);
+    const bool back = surg_node_op(n) == SURG_OP_ConvTranspose;
+    if (back ? !leaves(c, n, i, in, k) : !fits(c, n, i, in, k, false)) return;
+  }
 }
 
 static int64_t numbers(const surg_node *n, size_t i, int64_t *out) {

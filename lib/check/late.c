@@ -187,7 +187,21 @@ static bool has_negative_stride(const surg_node *n) {
   return negative;
 }
 
+/* Inference of ONNX reads a Slice whose lists are all constant. It follows elements that some nodes
+ * compute. */
+static surg__since slice_since(const surg_node *n) {
+  surg__since since = {0};
+  for (size_t i = 1; i < surg_node_input_count(n); i++) {
+    const surg_value *v = surg_node_input(n, i);
+    if (!v || surg_value_constant(v)) continue;
+    if (!v->producer) return (surg__since){UINT8_MAX, UINT8_MAX};
+    since = (surg__since){0, UINT8_MAX};
+  }
+  return since;
+}
+
 surg__since surg__check_since(const surg_node *n) {
+  if (n->schema->op == SURG_OP_Slice && n->schema->since >= 10) return slice_since(n);
   if (has_negative_stride(n)) return (surg__since){0, 26};
   for (size_t i = 0; i < SURG_COUNT(overlooked); i++)
     if (overlooked[i].op == n->schema->op && n->schema->since >= overlooked[i].version)

@@ -296,6 +296,7 @@ static void check_slice(surg__checker *c, const surg_node *n) {
   for (size_t i = 2; i < n->n_in && i < 5; i++) {
     const int64_t other = dim(ranked(n, i), 0);
     if (starts < 0 || other < 0 || starts == other) continue;
+    c->since = surg__check_since(n);
     contradicts(c, n, "input %zu has %lld elements where starts has %lld", i, (long long)other,
                 (long long)starts);
     return;

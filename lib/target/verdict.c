@@ -429,7 +429,9 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
   if (is_weight_declared(p, code, of)) v = SURG__ILLEGAL;
   if (severity == SURG_NOTE || surg__target_judges(code) || is_dropped(p->t, of)) return;
   if (v == SURG__ILLEGAL && of.node) {
-    const surg__noticed noticed = surg__judge_notices(p->t, code, of.node);
+    /* A finding that states releases is one that these report. */
+    const surg__noticed noticed = of.since.from ? SURG__NOTICED_IF_INFERRED
+                                                : surg__judge_notices(p->t, code, of.node);
     if (noticed == SURG__NOTICED_IF_INFERRED && keep_pending(p, of.node, code, where, text)) return;
     if (noticed != SURG__NOTICED) v = SURG__UNKNOWN;
   }
