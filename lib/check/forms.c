@@ -235,7 +235,7 @@ static void dft(surg__checker *c, const surg_node *n) {
   const int64_t last = x->rank ? surg__check_dim(x, x->rank - 1u) : -1;
   const bool inverse = surg_node_int(n, "inverse", 0) != 0;
   if (!surg_node_int(n, "onesided", 0) || last < 0) return;
-  if (inverse ? last == 2 : last <= 1) return;
+  if (last == (inverse ? 2 : 1)) return;
   if (!inverse) c->since = (surg__since){25, 26};
   surg__check_wrong(c, n, "a one-sided %s expects a last dimension of %d, found %" PRId64,
                     inverse ? "inverse transform" : "transform", inverse ? 2 : 1, last);
