@@ -138,7 +138,7 @@ def two_models(tool):
         code, used, error = peak(tool, folder, [*command[:-1], "--max-memory", str(limit), "m.onnx"])
         if code != 4 or "--max-memory" not in error or used > limit * 1.1 + least:
             bad.append(f"two models: exit {code}, {used} bytes, limit {limit}: {error}")
-        write(folder, "m.onnx", shapes.chain(20000))
+        write(folder, "m.onnx", shapes.chain(40000))
         code, used, error = peak(tool, folder, ["find", "Relu", "--max-memory", "16MiB", "m.onnx"])
         if code != 4 or "more than 16 MiB of memory (--max-memory)" not in error:
             bad.append(f"find: exit {code}: {error}")

@@ -184,13 +184,13 @@ class Runs(Case):
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
         text = ['<ir_version: 8, opset_import: ["" : 17]>',
-                'g (float[N] x0) => (float[N] x2000) {']
-        text += ['x%d = Abs (x%d)' % (i + 1, i) for i in range(2000)] + ['}']
+                'g (float[N] x0) => (float[N] x20000) {']
+        text += ['x%d = Abs (x%d)' % (i + 1, i) for i in range(20000)] + ['}']
         m = onnxsurg.parse('\n'.join(text))
         interrupted = 0
         for k in range(12):
             copy, inside = m.copy(), False
-            timer = threading.Timer(0.001 + 0.002 * k, _thread.interrupt_main)
+            timer = threading.Timer(0.001 + 0.008 * k, _thread.interrupt_main)
             try:
                 timer.start()
                 inside = True
