@@ -282,7 +282,7 @@ static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
   surg__target_model(r->t, r->m, all ? note_any : note_form, &ops);
   const surg__rule_sets *sets = ops.n ? surg__repair_rules(r) : NULL;
   const size_t n = sets ? sets->count : 0;
-  if (all && n) any |= cure(r, SETTLE + 1, now);
+  if (all && n) any |= cure(r, &SETTLE[1], now);
   /* Rules of the group `forms`, which keep the operator, come first. All rules are tried strictly
    * first (no new unknown objections), then leniently. */
   for (size_t i = 0; now->all && i < 2 * n; i++) {
