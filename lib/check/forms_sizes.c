@@ -11,40 +11,54 @@ static int64_t entry(const surg_attr *a, uint32_t i, int64_t otherwise) {
   return a && i < a->count ? a->u.ints[i] : otherwise;
 }
 
+/* What attributes say of a spatial axis. */
+typedef struct spatial {
+  int64_t step, before, after; /* stride, pads */
+  int64_t reach;               /* of the window, from its first element to its last */
+} spatial;
+
+/* Reads axis i of a window of k elements. False: an attribute is invalid, or the sum exceeds 64
+ * bits. */
+static bool read_axis(const surg_node *n, uint32_t i, int64_t k, spatial *out) {
+  const surg_attr *pads = surg__check_ints(n, "pads");
+  const int64_t apart = entry(surg__check_ints(n, "dilations"), i, 1);
+  out->step = entry(surg__check_ints(n, "strides"), i, 1);
+  out->before = entry(pads, i, 0);
+  out->after = entry(pads, i + (pads ? pads->count / 2 : 0), 0);
+  return k > 0 && out->step > 0 && apart > 0 && surg__mul_i64(k - 1, apart, &out->reach);
+}
+
+/* ONNX infers a negative size. ONNX Runtime rejects it from 1.22 on; -1 means unknown. */
+static surg__since negative_since(int64_t size) {
+  return size < -1 ? (surg__since){21, 23} : (surg__since){UINT8_MAX, UINT8_MAX};
+}
+
 /* Checks that a window of k elements fits in the padded input along spatial axis i. A pool of a
- * window that fits nowhere gives no elements, as long as the size of its result is not negative;
- * no run of a convolution succeeds. */
+ * window that fits nowhere gives no elements, as long as the size of its result, rounded up or
+ * down, is not negative; no run of a convolution succeeds. */
 static bool fits(surg__checker *c, const surg_node *n, uint32_t i, int64_t in, int64_t k,
                  bool pool) {
-  const surg_attr *pads = surg__check_ints(n, "pads");
-  const int64_t step = entry(surg__check_ints(n, "strides"), i, 1);
-  const int64_t apart = entry(surg__check_ints(n, "dilations"), i, 1);
-  const int64_t before = entry(pads, i, 0),
-                after = entry(pads, i + (pads ? pads->count / 2 : 0), 0);
-  int64_t reach, more, padded, room;
-  if (in < 0 || k < 1 || step < 1 || apart < 1 || !surg__mul_i64(k - 1, apart, &reach) ||
-      !surg__add_i64(before, after, &more) || !surg__add_i64(in, more, &padded) ||
-      !surg__sub_i64(padded, reach, &room) || !surg__sub_i64(room, 1, &room) ||
-      room >= (pool ? -step : 0))
+  spatial a;
+  int64_t padded, room;
+  if (in < 0 || !read_axis(n, i, k, &a) || !surg__add_i64(in, a.before, &padded) ||
+      !surg__add_i64(padded, a.after, &padded) || !surg__sub_i64(padded, a.reach, &room) ||
+      !surg__sub_i64(room, 1, &room) || (pool ? room / a.step >= -1 : room >= 0))
     return true;
-  /* ONNX infers a negative size. ONNX Runtime rejects it from 1.22 on; -1 means unknown. */
-  c->since = room / step + 1 < -1 ? (surg__since){21, 23} : (surg__since){UINT8_MAX, UINT8_MAX};
+  c->since = negative_since(room / a.step + 1);
   surg__check_wrong(c, n,
                     "the window of %" PRId64 " along axis %" PRIu32
                     " is larger than the padded input of %" PRId64,
-                    reach + 1, i, padded);
+                    a.reach + 1, i, padded);
   return false;
 }
 
 /* Checks that the pads of a pool are smaller than its window on each side. */
 static bool pads_fit(surg__checker *c, const surg_node *n, uint32_t i, int64_t k) {
-  const surg_attr *pads = surg__check_ints(n, "pads");
-  const int64_t before = entry(pads, i, 0),
-                after = entry(pads, i + (pads ? pads->count / 2 : 0), 0);
-  if (before < k && after < k) return true;
+  spatial a;
+  if (!read_axis(n, i, k, &a) || (a.before < k && a.after < k)) return true;
   surg__check_wrong(
       c, n, "padding %" PRId64 " of axis %" PRIu32 " is not smaller than the window of %" PRId64,
-      before >= k ? before : after, i, k);
+      a.before >= k ? a.before : a.after, i, k);
   return false;
 }
 
@@ -60,26 +74,20 @@ void surg__check_pool(surg__checker *c, const surg_node *n) {
   const bool given = !surg_node_attr(n, "auto_pad") && x && x->rank == kernel->count + 2;
   for (uint32_t i = 0; i < kernel->count; i++) {
     const int64_t k = kernel->u.ints[i];
-    if (k > 0 && pads_fit(c, n, i, k))
-      (void)fits(c, n, i, given ? surg__check_dim(x, i + 2) : -1, k, true);
+    if (pads_fit(c, n, i, k)) (void)fits(c, n, i, given ? surg__check_dim(x, i + 2) : -1, k, true);
   }
 }
 
 /* Checks that the pads of a transposed convolution leave a size. */
 static bool leaves(surg__checker *c, const surg_node *n, uint32_t i, int64_t in, int64_t k) {
-  const surg_attr *pads = surg__check_ints(n, "pads");
-  const int64_t step = entry(surg__check_ints(n, "strides"), i, 1);
-  const int64_t apart = entry(surg__check_ints(n, "dilations"), i, 1);
-  const int64_t more = entry(surg__check_ints(n, "output_padding"), i, 0);
-  const int64_t before = entry(pads, i, 0),
-                after = entry(pads, i + (pads ? pads->count / 2 : 0), 0);
-  int64_t size, reach;
-  if (in < 1 || k < 1 || step < 1 || apart < 1 || !surg__mul_i64(in - 1, step, &size) ||
-      !surg__mul_i64(k - 1, apart, &reach) || !surg__add_i64(size, reach, &size) ||
-      !surg__add_i64(size, more, &size) || !surg__add_i64(size, 1, &size) ||
-      !surg__sub_i64(size, before, &size) || !surg__sub_i64(size, after, &size) || size >= 0)
+  spatial a;
+  int64_t size;
+  if (in < 1 || !read_axis(n, i, k, &a) || !surg__mul_i64(in - 1, a.step, &size) ||
+      !surg__add_i64(size, a.reach, &size) || !surg__add_i64(size, 1, &size) ||
+      !surg__add_i64(size, entry(surg__check_ints(n, "output_padding"), i, 0), &size) ||
+      !surg__sub_i64(size, a.before, &size) || !surg__sub_i64(size, a.after, &size) || size >= 0)
     return true;
-  c->since = size < -1 ? (surg__since){21, 23} : (surg__since){UINT8_MAX, UINT8_MAX};
+  c->since = negative_since(size);
   surg__check_wrong(c, n, "the pads along axis %" PRIu32 " leave %" PRId64 " elements", i, size);
   return false;
 }

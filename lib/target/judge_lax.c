@@ -65,7 +65,7 @@ static bool is_resolved(const surg__target *t, const surg__defect *d) {
   return false;
 }
 
-/* Whether the defect is a default of another type than its input, and the engine takes it for a
+/* Whether the defect is a default of another type than its input, and the engine treats it as a
  * constant. */
 static bool is_other_default(const surg__target *t, const surg__defect *d) {
   return t->defaults && !d->cured && !strcmp(d->code, "E127") && d->value && d->value->tensor &&
