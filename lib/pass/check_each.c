@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/os/os.h"
 #include "ir/ir.h" /* for surg__interned only */
 #include "pass/internal.h"
 #include "run/verify.h"
@@ -28,10 +29,11 @@ typedef struct prover {
   surg_exactness worst; /* exactness class of the segment that differs */
   looks stage;
   bool differs;
-  char what[320];   /* how outputs differ */
-  char blamed[300]; /* title of the pass, or empty */
-  uint64_t first;   /* rewrite after which the result differs, from 1 on; 0: not identified */
-  char rule[128];   /* of this rewrite; empty: it was none of a rule */
+  char what[320];    /* how outputs differ */
+  char blamed[300];  /* title of the pass, or empty */
+  uint64_t first;    /* rewrite after which the result differs, from 1 on; 0: not identified */
+  char rule[128];    /* of this rewrite; empty: it was none of a rule */
+  uint64_t deadline; /* of all runs together, in ns; 0: none */
 } prover;
 
 /* --- tolerances --- */
@@ -253,6 +255,11 @@ static surg_status run(prover *p, surg_model **model, const surg__pipeline *pipe
   o.trial = on_trial;
   o.trial_user = p;
   o.trial_all = stage == EACH || stage == BLAME;
+  if (p->deadline) {
+    const uint64_t now = surg__os_now_ns();
+    /* A run without a limit is one of 0 ms: what is left is at least 1. */
+    o.timeout_ms = now < p->deadline ? (p->deadline - now) / 1000000 + 1 : 1;
+  }
   p->stage = stage;
   const surg_status s = start(p, *model);
   return s ? s : surg__run(model, pipeline, &o, report);
@@ -346,6 +353,10 @@ surg_status surg__run_proven(surg_model **model, const surg__pipeline *pipeline,
                              surg__run_report *report, surg__proof *proof) {
   surg_context *ctx = surg_model_context(*model);
   prover p = {.ctx = ctx, .how = how, .proof = proof};
+  uint64_t ns = 0;
+  if (options->timeout_ms && surg__mul_u64(options->timeout_ms, 1000000, &ns) &&
+      surg__add_u64(surg__os_now_ns(), ns, &ns))
+    p.deadline = ns;
   *proof = (surg__proof){0};
   *report = (surg__run_report){.ctx = ctx};
   surg_model *original = surg_model_clone(*model);
