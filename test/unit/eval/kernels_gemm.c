@@ -67,6 +67,19 @@ static void keep(void *user, uint64_t i, uint64_t column, uint64_t n, const doub
   memcpy(s->to + i * s->n + column, from, (size_t)n * sizeof *from);
 }
 
+static surg__gemm product_of(const surg__gemm_matrix *a, const surg__gemm_matrix *b, uint64_t m,
+                             uint64_t n, uint64_t d, sums *to) {
+  return (surg__gemm){.m = m,
+                      .n = n,
+                      .d = d,
+                      .pack_a = surg__gemm_pack_matrix,
+                      .pack_b = surg__gemm_pack_matrix,
+                      .a = a,
+                      .b = b,
+                      .store = keep,
+                      .to = to};
+}
+
 /* Both sides row by row, or column by column. */
 static void one_product(int dtype, uint64_t m, uint64_t n, uint64_t d, bool ta, bool tb,
                         unsigned variant) {
@@ -76,15 +89,7 @@ static void one_product(int dtype, uint64_t m, uint64_t n, uint64_t d, bool ta, 
   surg__gemm_matrix ma = {.dtype = dtype, .data = a.data, .line = ta ? 1 : d, .depth = ta ? m : 1};
   surg__gemm_matrix mb = {.dtype = dtype, .data = b.data, .line = tb ? d : 1, .depth = tb ? 1 : n};
   sums s = {surg__arena_alloc(&arena, (size_t)(m * n + 1) * sizeof(double)), n};
-  surg__gemm g = {.m = m,
-                  .n = n,
-                  .d = d,
-                  .pack_a = surg__gemm_pack_matrix,
-                  .pack_b = surg__gemm_pack_matrix,
-                  .a = &ma,
-                  .b = &mb,
-                  .store = keep,
-                  .to = &s};
+  surg__gemm g = product_of(&ma, &mb, m, n, d, &s);
   surg__gemm_room room;
   ck_assert_ptr_nonnull(s.to);
   const surg__gemm_kind kind = surg__gemm_kind_of(dtype, SURG_FLOAT);
@@ -141,15 +146,7 @@ static void largest(int zero_a, int zero_b, unsigned variant) {
   surg__gemm_matrix ma = {.dtype = SURG_UINT8, .data = a, .line = D, .depth = 1, .zero = &za};
   surg__gemm_matrix mb = {.dtype = SURG_UINT8, .data = b, .line = D, .depth = 1, .zero = &zb};
   sums s = {out, N};
-  surg__gemm g = {.m = M,
-                  .n = N,
-                  .d = D,
-                  .pack_a = surg__gemm_pack_matrix,
-                  .pack_b = surg__gemm_pack_matrix,
-                  .a = &ma,
-                  .b = &mb,
-                  .store = keep,
-                  .to = &s};
+  surg__gemm g = product_of(&ma, &mb, M, N, D, &s);
   surg__gemm_room room;
   ck_assert_int_eq(surg__gemm_init(&k, &room, M, N, D, 1, SURG__GEMM_EXACT), 0);
   room.kernel = surg__gemm_kernel_at(variant);
