@@ -193,7 +193,7 @@ static void *elements(surg__arena *arena, const item *it, dice *d, unsigned set)
       ((surg_str *)data)[i] = (surg_str){s, strlen(s)};
     } else {
       int64_t v = it->fixed ? it->ints[i] : draw_int(d, set, it->dtype);
-      if (!it->fixed && it->said) v = whole(limited(it, (double)v));
+      if (it->said) v = whole(limited(it, (double)v));
       surg__store_int(it->dtype, data, i, (uint64_t)v);
     }
   }

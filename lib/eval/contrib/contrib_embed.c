@@ -46,6 +46,11 @@ static surg__kstatus embed_fits(surg_kctx *k, int64_t *width) {
   if (at && (at->rank != 2 || at->dims[1] != ids->dims[1] ||
              (at->dims[0] != 1 && at->dims[0] != ids->dims[0])))
     return surg__k_invalid(k, "the positions do not fit the ids");
+  /* One row of positions is for all batches, so it is wrong even if there is no batch. */
+  for (uint64_t i = 0; at && i < at->count; ++i) {
+    const int32_t p = ((const int32_t *)at->data)[i];
+    if (p < 0 || p >= k->in[3].dims[0]) return surg__k_invalid(k, "a position is out of range");
+  }
   return *width > 0 ? SURG__K_OK : surg__k_cannot(k, "the statistics of nothing");
 }
 
@@ -124,6 +129,17 @@ static int64_t number(const surg__array *a, bool packed, uint64_t i, uint64_t n)
   return at % 2 ? byte >> 4 : byte & 15;
 }
 
+/* Whether there is a zero point for each scale, packed as the data. */
+static bool zeros_fit(const blocks *b) {
+  if (b->zeros->rank != b->rank) return false;
+  for (uint32_t d = 0; d < b->rank; ++d) {
+    const int64_t n = b->scales->dims[d];
+    const int64_t want = b->packed && d + 1 == b->rank ? n / 2 + n % 2 : n;
+    if (b->zeros->dims[d] != want) return false;
+  }
+  return true;
+}
+
 static surg__kstatus read_blocks(surg_kctx *k, blocks *b, uint32_t *axis) {
   *b = (blocks){.data = &k->in[0], .scales = &k->in[2]};
   const int64_t bits = surg_node_int(k->node, "bits", 4);
@@ -145,11 +161,7 @@ static surg__kstatus read_blocks(surg_kctx *k, blocks *b, uint32_t *axis) {
     const int64_t want = d == b->quantized ? n / b->block + (n % b->block != 0) : n;
     if (b->scales->dims[d] != want) return surg__k_invalid(k, "the scales do not fit the blocks");
   }
-  const uint64_t last = (uint64_t)b->scales->dims[b->rank - 1];
-  const uint64_t rows = last ? b->scales->count / last : 0;
-  const uint64_t zeros = b->packed ? rows * ((last + 1) / 2) : b->scales->count;
-  if (b->zeros && b->zeros->count != zeros)
-    return surg__k_invalid(k, "the zero points do not fit the scales");
+  if (b->zeros && !zeros_fit(b)) return surg__k_invalid(k, "the zero points do not fit the scales");
   return SURG__K_OK;
 }
 

@@ -10,17 +10,18 @@
 /* --- selection by a matrix product --- */
 
 /* [.., n]: 1 where the integer in `w`, which is repeated n times, is the index of the column;
- * negative indices count from the end. */
+ * negative indices count from the end, where they do so for the matched operator. */
 static surg__built columns_hit(surg__builder *b, surg__built w, int64_t n, int dtype) {
+  const bool negative = surg_graph_opset(b->m->g, "") >= 11;
   surg__built hit[2] = {{0}};
   double *at = surg__arena_array(b->m->arena, (size_t)n, sizeof *at);
   if (!at) b->status = SURG_ENOMEM;
-  for (int end = 0; end < 2 && at; end++) {
+  for (int end = 0; end < 1 + negative && at; end++) {
     for (int64_t i = 0; i < n; i++) at[i] = (double)(end ? i - n : i);
     const surg__built number = surg__built_numbers(b, SURG_INT64, &n, 1, at);
     hit[end] = surg__built_cast(b, surg__built_binary(b, "Equal", w, number), dtype);
   }
-  return surg__built_binary(b, "Add", hit[0], hit[1]);
+  return negative ? surg__built_binary(b, "Add", hit[0], hit[1]) : hit[0];
 }
 
 /* The same without comparisons, for floats: 1 less the distance to the index, or 0. */
