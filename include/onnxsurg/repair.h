@@ -164,8 +164,9 @@ SURG_EXPORT surg_model *surg_until_model(const surg_until *u);
 /* Frees what was found; NULL is allowed. */
 SURG_EXPORT void surg_until_free(surg_until *u);
 
-/* A model in three parts, so that the part in the middle has no unsupported node and as many nodes
- * of the main graph as possible. */
+/* A model in three parts, so that the part in the middle has no unsupported node, many nodes of the
+ * main graph, and few values that enter or leave it. What no input of the model changes is in no
+ * part: it is copied with what reads it. */
 typedef struct surg_cut surg_cut;
 typedef enum surg_cut_part {
   SURG_CUT_BEFORE = 0,
@@ -174,7 +175,8 @@ typedef enum surg_cut_part {
 } surg_cut_part;
 
 /* Cuts a model whose graphs are sorted. SURG_ENOTFOUND: no node is unsupported, or one in a
- * function is. The cut refers to model and target and is freed before them. O(model) */
+ * function is. The cut refers to model and target and is freed before them. Mostly O(model), a few
+ * seconds at most to leave few values between the parts */
 SURG_EXPORT surg_status surg_cut_find(const surg_target *target, surg_model *model, surg_cut **out);
 /* Frees a cut; NULL is allowed. */
 SURG_EXPORT void surg_cut_free(surg_cut *c);
@@ -188,7 +190,7 @@ SURG_EXPORT const surg_value *surg_cut_value(const surg_cut *c, surg_cut_part pa
  * consent. What is tried is not reported. SURG_ENOMEM. Cost: as surg_repair_find. */
 SURG_EXPORT surg_status surg_cut_supported(const surg_cut *c, bool *supported);
 /* The pipeline that extracts a part, `extract{from=a,to=b}`: NUL-terminated, to free with
- * surg_context_free_bytes. SURG_ENOTFOUND: nothing leaves the part, or over 12 values enter or
+ * surg_context_free_bytes. SURG_ENOTFOUND: nothing leaves the part, or over 64 values enter or
  * leave it. */
 SURG_EXPORT surg_status surg_cut_pipeline(const surg_cut *c, surg_cut_part part, char **text);
 

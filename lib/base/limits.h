@@ -37,6 +37,7 @@
 #define SURG_LIMIT_EXPR_FUEL 64u                   /* steps of one proof about an expression */
 #define SURG_LIMIT_SYMBOL INT32_MAX                /* largest symbolic dim, unless --dim sets it */
 
+#define SURG_LIMIT_CUT_STEPS 200000000ull          /* steps of one border of a cut */
 #define SURG_LIMIT_GROWTH_NODES 20000u               /* nodes of a model that is run again */
 #define SURG_LIMIT_GUARD_NODES 50000u                /* nodes of a model that a guard copies */
 #define SURG_LIMIT_REWRITES_NODE 16u               /* rewrites by rules: this many per node */

@@ -8,8 +8,6 @@
 #include "pass/pass.h"
 #include "target/target.h"
 
-#define ENDS 12u /* most inputs or outputs of a part in a pipeline */
-
 struct surg_cut {
   surg_context *ctx;
   surg_model *m;
@@ -82,7 +80,7 @@ const surg_value *surg_cut_value(const surg_cut *c, surg_cut_part part, bool out
 /* Appends `option=A+B`; nothing for an empty list. False: too many values. */
 static bool put_values(surg__buf *b, const char *option, const surg__cut_values *list) {
   if (!list || !list->count) return true;
-  if (list->count > ENDS) return false;
+  if (list->count > SURG__CUT_ENDS) return false;
   surg__buf_printf(b, "%s%s=", b->p[b->n - 1] == '{' ? "" : ",", option);
   for (size_t i = 0; i < list->count; i++) {
     if (i) surg__buf_putc(b, '+');

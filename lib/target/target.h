@@ -385,14 +385,17 @@ surg_status surg__target_elsewhere(const surg__target *t, surg_model *m, surg__o
 /* --- cutting (cut.c) --- */
 typedef SURG_VEC(const surg_value *) surg__cut_values;
 /* A split of a model into three parts: before, core (no blocked node), after. Parts may be empty.
- * nodes[] counts the nodes of each part. */
+ * nodes[] counts the nodes of each part, except those that depend on no input of the model: they
+ * are copied into each part that needs them. */
 typedef struct surg__cut {
   surg_context *ctx;
   size_t nodes[3];
   surg__cut_values pre_out, core_in, core_out, post_in, post_out;
 } surg__cut;
-/* Splits the main graph, which must be sorted, so that the core has as many nodes as possible.
- * SURG_ENOTFOUND: no node is blocked, or a blocked node is in a function. */
+#define SURG__CUT_ENDS 64u /* most values that enter or leave a part */
+/* Splits the main graph, which must be sorted, so that the core has many nodes, above all those
+ * with weights, and few values are between the parts. SURG_ENOTFOUND: no node is blocked, or a
+ * blocked node is in a function. */
 surg_status surg__target_cut(surg_model *m, const surg_node *const *blocked, size_t n_blocked,
                              surg__cut *out);
 void surg__target_cut_free(surg__cut *cut);
