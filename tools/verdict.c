@@ -102,6 +102,17 @@ static void print_part(FILE *out, const verdict *v, const surg_cut *cut, surg_cu
   surg_context_free_bytes(surg_model_context(surg_repair_model(v->found)), text);
 }
 
+/* The repair of the middle part, if it needs one. */
+static void print_core_repair(FILE *out, const surg_cut *cut, const char *target) {
+  surg_exactness allow;
+  bool with_interface;
+  char with[64];
+  if (!surg_cut_consent(cut, &allow, &with_interface)) return;
+  consent_spell(with, sizeof with, (repair_consent){allow, with_interface});
+  fprintf(out, "    onnxsurg repair --target %s %s%score.onnx repaired.onnx\n", target, with,
+          with[0] ? " " : "");
+}
+
 static void print_cut(FILE *out, const verdict *v, const char *target, const char *in,
                       const surg_cut *cut) {
   const size_t before = surg_cut_nodes(cut, SURG_CUT_BEFORE),
@@ -112,19 +123,36 @@ static void print_cut(FILE *out, const verdict *v, const char *target, const cha
     fprintf(out, "  cut: no part worth cutting out\n");
     return;
   }
+  const bool repaired = surg_cut_consent(cut, NULL, NULL);
   bool supported = false;
-  surg_cut_supported(cut, &supported);
+  if (!repaired) surg_cut_supported(cut, &supported);
   consent_spell(with, sizeof with, (repair_consent){v->result.used, v->result.used_interface});
   fprintf(out, "  cut: a part of %zu of %zu nodes %s; %zu before it, %zu after it\n", core,
-          before + core + behind, supported ? "is supported" : "may be supported (unknown)", before,
-          behind);
+          before + core + behind,
+          repaired    ? "is supported after a repair of its own"
+          : supported ? "is supported"
+                      : "may be supported (unknown)",
+          before, behind);
   fprintf(out, "    onnxsurg repair --target %s %s%s--partial ", target, with, with[0] ? " " : "");
   cli_put(out, in);
   fprintf(out, " all.onnx\n");
   print_part(out, v, cut, SURG_CUT_BEFORE, "before");
   print_part(out, v, cut, SURG_CUT_CORE, "core");
+  print_core_repair(out, cut, target);
   print_part(out, v, cut, SURG_CUT_BEHIND, "after");
   surg_context_free_bytes(surg_model_context(surg_repair_model(v->found)), text);
+}
+
+/* The cut with the larger core: one whose core is supported as it is, or one whose core needs a
+ * repair. NULL: none. */
+static surg_cut *best_cut(const verdict *v, const surg_target *t) {
+  surg_cut *plain = NULL, *repaired = NULL;
+  if (surg_cut_find(t, surg_repair_model(v->found), &plain) != SURG_OK) return NULL;
+  const size_t least = surg_cut_nodes(plain, SURG_CUT_CORE);
+  if (surg_cut_find_repaired(t, surg_repair_model(v->found), least, &repaired) != SURG_OK)
+    return plain;
+  surg_cut_free(plain);
+  return repaired;
 }
 
 static json_t *names_json(const surg_cut *c, surg_cut_part part, bool outputs) {
@@ -137,26 +165,25 @@ static json_t *names_json(const surg_cut *c, surg_cut_part part, bool outputs) {
 
 static json_t *cut_json(const surg_cut *c) {
   return json_pack(
-      "{s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o}", "before", (json_int_t)surg_cut_nodes(c, SURG_CUT_BEFORE),
+      "{s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:b}", "before", (json_int_t)surg_cut_nodes(c, SURG_CUT_BEFORE),
       "core", (json_int_t)surg_cut_nodes(c, SURG_CUT_CORE), "behind",
       (json_int_t)surg_cut_nodes(c, SURG_CUT_BEHIND), "before_to",
       names_json(c, SURG_CUT_BEFORE, true), "core_from", names_json(c, SURG_CUT_CORE, false),
       "core_to", names_json(c, SURG_CUT_CORE, true), "behind_from",
-      names_json(c, SURG_CUT_BEHIND, false), "behind_to", names_json(c, SURG_CUT_BEHIND, true));
+      names_json(c, SURG_CUT_BEHIND, false), "behind_to", names_json(c, SURG_CUT_BEHIND, true),
+      "repair_core", surg_cut_consent(c, NULL, NULL));
 }
 
 void verdict_print_cut(FILE *out, const verdict *v, const surg_target *t, const char *target,
                        const char *in) {
-  surg_cut *cut = NULL;
-  if (surg_cut_find(t, surg_repair_model(v->found), &cut) == SURG_OK)
-    print_cut(out, v, target, in, cut);
+  surg_cut *cut = best_cut(v, t);
+  if (cut) print_cut(out, v, target, in, cut);
   surg_cut_free(cut);
 }
 
 json_t *verdict_cut_json(const verdict *v, const surg_target *t) {
-  surg_cut *cut = NULL;
-  json_t *j = NULL;
-  if (surg_cut_find(t, surg_repair_model(v->found), &cut) == SURG_OK) j = cut_json(cut);
+  surg_cut *cut = best_cut(v, t);
+  json_t *j = cut ? cut_json(cut) : NULL;
   surg_cut_free(cut);
   return j;
 }

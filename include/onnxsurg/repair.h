@@ -178,6 +178,16 @@ typedef enum surg_cut_part {
  * function is. The cut refers to model and target and is freed before them. Mostly O(model), a few
  * seconds at most to leave few values between the parts */
 SURG_EXPORT surg_status surg_cut_find(const surg_target *target, surg_model *model, surg_cut **out);
+/* As surg_cut_find, for a middle part that needs a repair by itself: nodes whose operator the
+ * target supports in some form may be in it. SURG_ENOTFOUND also: no such part of more than `least`
+ * nodes was found whose repair with all consent is supported. Cost: up to 4 times
+ * surg_repair_find. */
+SURG_EXPORT surg_status surg_cut_find_repaired(const surg_target *target, surg_model *model,
+                                               size_t least, surg_cut **out);
+/* The consent that the repair of the middle part needs; false: the cut is not of
+ * surg_cut_find_repaired. Results may be NULL. */
+SURG_EXPORT bool surg_cut_consent(const surg_cut *c, surg_exactness *allow,
+                                  bool *with_interface);
 /* Frees a cut; NULL is allowed. */
 SURG_EXPORT void surg_cut_free(surg_cut *c);
 /* Nodes of the main graph in a part. */

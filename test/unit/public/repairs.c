@@ -217,6 +217,10 @@ START_TEST(cuts) {
   ck_assert_str_eq(surg_value_name(surg_cut_value(cut, SURG_CUT_CORE, false, 0)), "b");
   ck_assert_ptr_null(surg_cut_value(cut, SURG_CUT_CORE, false, 1));
   ck_assert_ptr_null(surg_cut_value(cut, SURG_CUT_BEFORE, false, 0));
+  ck_assert(!surg_cut_consent(cut, NULL, NULL));
+  surg_cut *larger = NULL;
+  ck_assert_int_eq(surg_cut_find_repaired(target, m, 3, &larger), SURG_ENOTFOUND);
+  ck_assert_ptr_null(larger);
   ck_assert_int_eq(surg_cut_pipeline(cut, SURG_CUT_CORE, &text), SURG_OK);
   ck_assert_str_eq(text, "extract{from=b,to=y}");
   ck_assert_int_eq(surg_cut_pipeline(cut, SURG_CUT_BEHIND, &(char *){NULL}), SURG_ENOTFOUND);
