@@ -165,8 +165,9 @@ static json_t *names_json(const surg_cut *c, surg_cut_part part, bool outputs) {
 
 static json_t *cut_json(const surg_cut *c) {
   return json_pack(
-      "{s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:b}", "before", (json_int_t)surg_cut_nodes(c, SURG_CUT_BEFORE),
-      "core", (json_int_t)surg_cut_nodes(c, SURG_CUT_CORE), "behind",
+      "{s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:o,s:b}", "before",
+      (json_int_t)surg_cut_nodes(c, SURG_CUT_BEFORE), "core",
+      (json_int_t)surg_cut_nodes(c, SURG_CUT_CORE), "behind",
       (json_int_t)surg_cut_nodes(c, SURG_CUT_BEHIND), "before_to",
       names_json(c, SURG_CUT_BEFORE, true), "core_from", names_json(c, SURG_CUT_CORE, false),
       "core_to", names_json(c, SURG_CUT_CORE, true), "behind_from",

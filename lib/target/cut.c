@@ -50,7 +50,9 @@ typedef struct cutting {
   surg__cut *out;
 } cutting;
 
-static size_t place_of(const surg_node *n) { return (size_t)(uintptr_t)n->scratch; }
+static size_t place_of(const surg_node *n) {
+  return (size_t)(uintptr_t)n->scratch;
+}
 
 /* The node of the main graph that contains a subgraph; NULL for the main graph and functions. */
 static const surg_node *outermost(const surg_graph *g) {
@@ -319,8 +321,7 @@ surg_status surg__target_cut(surg_model *m, const surg_node *const *blocked, siz
     if (s || (i && c.untrimmed)) break;
     *out = next;
   }
-  for (size_t i = 0; i < c.n; i++)
-    ((surg_node *)(uintptr_t)c.spots[i].node)->scratch = NULL;
+  for (size_t i = 0; i < c.n; i++) ((surg_node *)(uintptr_t)c.spots[i].node)->scratch = NULL;
   surg__free(c.ctx, c.spots);
   return s;
 }
