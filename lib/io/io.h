@@ -22,6 +22,9 @@ surg_status surg__source_take(surg_context *ctx, const surg__source *like, int f
                               surg__source **out);
 /* Makes the bytes [off, off+n) readable at base + off. */
 surg_status surg__source_need(surg__source *s, uint64_t off, uint64_t n);
+/* Returns the same bytes in *p, which are valid until the next call with this source. Where the
+ * image was dropped, they need not be in it. */
+surg_status surg__source_peek(surg__source *s, uint64_t off, uint64_t n, const uint8_t **p);
 /* Recognises files that are not ONNX models by their first bytes: LFS pointer, HTML, zip
  * (PyTorch), gzip, ORT flatbuffer, other text, empty. Returns a message that names the format
  * and what to do; NULL: the file may be a model. */

@@ -71,13 +71,12 @@ static bool is_payload(const ProtobufCMessageDescriptor *type, const ProtobufCFi
 }
 
 /* Checks the elements of a packed list; varints are checked one by one. */
-static surg_status check_packed(scan *s, const surg__field *f, uint32_t wire) {
+static surg_status check_packed(scan *s, const surg__field *f, const uint8_t *p, uint32_t wire) {
   if (wire != SURG__WIRE_VARINT) {
     unsigned size = wire == SURG__WIRE_32 ? 4 : 8;
     if (f->body.len % size) return bad(s, f->off, "a list that ends within a number");
     return charge(s, f->body.len);
   }
-  const uint8_t *p = s->src->base + f->body.off;
   uint64_t n = f->body.len, at = 0, v;
   while (at < n) {
     size_t used = surg__varint_get(p + at, (size_t)(n - at < 10 ? n - at : 10), &v);
@@ -114,17 +113,18 @@ static surg_status check_bytes(scan *s, const surg__field *f, const ProtobufCFie
   const ProtobufCMessageDescriptor *type = s->stack[s->depth].type;
   if (f->body.len >= SURG_LIMIT_PAYLOAD_SKIP && !s->src->resident && is_payload(type, d))
     return SURG_OK;
-  surg_status status = surg__source_need(s->src, f->body.off, f->body.len);
+  const uint8_t *p;
+  surg_status status = surg__source_peek(s->src, f->body.off, f->body.len, &p);
   if (status != SURG_OK) return status;
   if (d->type == PROTOBUF_C_TYPE_STRING) {
-    if (!surg__utf8_valid(s->src->base + f->body.off, (size_t)f->body.len))
+    if (!surg__utf8_valid(p, (size_t)f->body.len))
       status = odd(s, f->off, "E149", "text that is not valid UTF-8 or contains a NUL byte",
                    f->number == 1 && is_end(s));
     if (status != SURG_OK) return status;
     return charge(s, f->body.len + FIELD_COST);
   }
   if (d->type == PROTOBUF_C_TYPE_BYTES) return charge(s, FIELD_COST);
-  return check_packed(s, f, wire);
+  return check_packed(s, f, p, wire);
 }
 
 static surg_status check_field(scan *s, const surg__field *f) {

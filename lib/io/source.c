@@ -3,8 +3,9 @@
  * the pages of a large one are read on request, so that unused weights are never read. The file
  * is not mapped: a byte that was checked cannot change afterwards, and a file that another
  * process truncates causes an error, not a signal. While a model is loaded, pages are dropped again
- * where nothing points into them (surg__source_drop); when they are read again, their bytes must be
- * the same. */
+ * where nothing points into them (surg__source_drop), and readers that need the bytes of a header
+ * for a moment get them from a window (surg__source_peek). When a page is read again, its bytes
+ * must be the same. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,6 +21,15 @@ static bool page_there(const surg__source *s, uint64_t page) {
   return s->filled[page / 64] >> (page % 64) & 1;
 }
 
+static surg_status read_bytes(const surg__source *s, uint8_t *to, size_t n, uint64_t from) {
+  const int err = surg__os_pread(s->fd, to, n, from);
+  if (!err) return SURG_OK;
+  if (err == ENODATA)
+    return surg__error(s->ctx, SURG_EIO, s->name, "the file became shorter while it was read");
+  return surg__error(s->ctx, SURG_EIO, s->name, "cannot read at byte %llu: %s",
+                     (unsigned long long)from, strerror(err));
+}
+
 /* Reads missing pages from `first` on, at least up to `last`. */
 static surg_status fill(surg__source *s, uint64_t first, uint64_t last, bool sequential) {
   uint64_t pages = (s->size + PAGE - 1) >> PAGE_BITS, end = first;
@@ -27,12 +37,8 @@ static surg_status fill(surg__source *s, uint64_t first, uint64_t last, bool seq
   while (end < pages && end <= last && !page_there(s, end)) end++;
   uint64_t from = first << PAGE_BITS, to = end << PAGE_BITS;
   if (to > s->size) to = s->size;
-  int err = surg__os_pread(s->fd, s->base + from, (size_t)(to - from), from);
-  if (err == ENODATA)
-    return surg__error(s->ctx, SURG_EIO, s->name, "the file became shorter while it was read");
-  if (err)
-    return surg__error(s->ctx, SURG_EIO, s->name, "cannot read at byte %llu: %s",
-                       (unsigned long long)from, strerror(err));
+  const surg_status status = read_bytes(s, s->base + from, (size_t)(to - from), from);
+  if (status != SURG_OK) return status;
   for (uint64_t page = first; page < end; page++)
     if (!surg__source_same(s, page, s->base + (page << PAGE_BITS))) return SURG_EIO;
   for (uint64_t page = first; page < end; page++)
@@ -59,12 +65,44 @@ surg_status surg__source_need(surg__source *s, uint64_t off, uint64_t n) {
   return SURG_OK;
 }
 
+/* Reads a page into the window. */
+static surg_status look(surg__source *s, uint64_t page) {
+  const uint64_t at = page << PAGE_BITS, left = s->size - at;
+  if (!s->window && !(s->window = surg__alloc(s->ctx, PAGE))) return surg__oom(s->ctx, s->name);
+  s->window_page = UINT64_MAX;
+  surg_status status = read_bytes(s, s->window, (size_t)(left < PAGE ? left : PAGE), at);
+  if (status == SURG_OK) status = surg__source_mark(s, page, s->window);
+  if (status == SURG_OK) s->window_page = page;
+  return status;
+}
+
+/* Whether to read a page into the window: pages were dropped, so that those of the image will be,
+ * and a new one would need a page of memory and its release for the few bytes of a header. */
+static bool prefers_window(const surg__source *s, uint64_t page) {
+  if (s->resident || !s->marks || page_there(s, page)) return false;
+  return s->window_page == page || page - s->asked > 1; /* else access is sequential */
+}
+
+surg_status surg__source_peek(surg__source *s, uint64_t off, uint64_t n, const uint8_t **p) {
+  assert(off <= s->size && n <= s->size - off);
+  const uint64_t page = off >> PAGE_BITS;
+  if (n == 0 || (off + n - 1) >> PAGE_BITS != page || !prefers_window(s, page)) {
+    *p = s->base + off;
+    return surg__source_need(s, off, n);
+  }
+  s->asked = page;
+  const surg_status status = s->window_page == page ? SURG_OK : look(s, page);
+  *p = status == SURG_OK ? s->window + (off & (PAGE - 1)) : NULL;
+  return status;
+}
+
 static surg__source *new_source(surg_context *ctx, const char *name) {
   surg__source *s = surg__calloc(ctx, 1, sizeof *s);
   if (!s) return NULL;
   s->refs = 1;
   s->ctx = ctx;
   s->fd = s->dirfd = -1;
+  s->window_page = UINT64_MAX;
   s->name = surg__strdup(ctx, name);
   if (s->name) return s;
   surg__source_unref(s);

@@ -116,8 +116,9 @@ static uint64_t head_of(uint64_t pos, uint64_t end) {
 int surg__wire_read(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uint64_t *next,
                     const char **why) {
   assert(pos < end && end <= s->size);
-  const surg_status status = surg__source_need(s, pos, head_of(pos, end));
-  return status != SURG_OK ? (int)status : read_field(s, s->base + pos, pos, end, f, next, why);
+  const uint8_t *head;
+  const surg_status status = surg__source_peek(s, pos, head_of(pos, end), &head);
+  return status != SURG_OK ? (int)status : read_field(s, head, pos, end, f, next, why);
 }
 
 /* As surg__wire_read, without an addition to the image. */
@@ -130,12 +131,14 @@ static int skim(surg__source *s, uint64_t pos, uint64_t end, surg__field *f, uin
 }
 
 /* Whether reading a field failed because a tag of a group is there; *after: the offset after it. */
-static bool is_group(const surg__source *s, uint64_t pos, const surg__field *f, uint64_t end,
+static bool is_group(surg__source *s, uint64_t pos, const surg__field *f, uint64_t end,
                      uint64_t *after) {
+  const size_t n = (size_t)(end - pos < TAG_BYTES ? end - pos : TAG_BYTES);
+  const uint8_t *p;
   uint64_t tag;
   if (f->wire != SURG__WIRE_GROUP && f->wire != WIRE_END) return false;
-  *after = pos + get_varint(s->base + pos, (size_t)(end - pos < TAG_BYTES ? end - pos : TAG_BYTES),
-                            TAG_BYTES, &tag);
+  if (surg__source_peek(s, pos, n, &p) != SURG_OK) return false;
+  *after = pos + get_varint(p, n, TAG_BYTES, &tag);
   return true;
 }
 

@@ -80,6 +80,8 @@ typedef struct surg__source {
   uint64_t n_filled;  /* pages read since the last ones were dropped */
   bool fixed;         /* pages cannot be dropped */
   uint64_t **marks;   /* hashes of dropped pages, by SURG__MARKS pages; 0: not dropped before */
+  uint8_t *window;    /* bytes of one page that is not in the image; NULL: not needed before */
+  uint64_t window_page; /* UINT64_MAX: none */
   bool base_heap;  /* base is from surg__alloc, not from surg__os_reserve */
   uint64_t dev, ino;
   uint64_t unknown; /* fields that ONNX does not define */
@@ -89,6 +91,7 @@ typedef struct surg__source {
 #define SURG__PAGE ((uint64_t)1 << SURG__PAGE_BITS)
 #define SURG__MARKS 512u
 #define SURG__IMAGE_PAGES 2048u /* the image that is not dropped while a model is loaded */
+#define SURG__IMAGE_AGAIN 256u  /* the same after the first time: headers are in the window */
 
 /* Files that are no data files of the model: their bytes are copied when the model is saved. */
 typedef enum surg__loan {
@@ -648,6 +651,8 @@ surg_status surg__source_read(const surg__source *s, uint64_t off, void *out, si
 /* Whether the bytes of a page that was read are those it had when it was dropped, if it was; else
  * reports SURG_EIO. */
 bool surg__source_same(const surg__source *s, uint64_t page, const uint8_t *p);
+/* As surg__source_same, and stores the hash of the page if there is none. */
+surg_status surg__source_mark(surg__source *s, uint64_t page, const uint8_t *p);
 /* Drops all pages of the image, if these are many: the headers of small weights fill a page each.
  * Pointers into the image become invalid, so only loading calls this, where it has none. */
 void surg__source_drop(surg__source *s);

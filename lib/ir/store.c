@@ -30,6 +30,7 @@ void surg__source_unref(surg__source *s) {
   else if (s->base)
     surg__os_release(s->base, (size_t)s->size);
   surg__free(ctx, s->filled);
+  surg__free(ctx, s->window);
   free_marks(s);
   surg__free(ctx, s->name);
   surg__free(ctx, s->path);
@@ -66,23 +67,38 @@ bool surg__source_same(const surg__source *s, uint64_t page, const uint8_t *p) {
   return false;
 }
 
+/* Where the hash of a page is stored; NULL: out of memory. */
+static uint64_t *mark_at(surg__source *s, uint64_t page) {
+  if (!s->marks && !(s->marks = surg__calloc(s->ctx, mark_tables(s), sizeof *s->marks)))
+    return NULL;
+  uint64_t **table = &s->marks[page / SURG__MARKS];
+  if (!*table) *table = surg__calloc(s->ctx, SURG__MARKS, sizeof **table);
+  return *table ? &(*table)[page % SURG__MARKS] : NULL;
+}
+
+surg_status surg__source_mark(surg__source *s, uint64_t page, const uint8_t *p) {
+  if (!surg__source_same(s, page, p)) return SURG_EIO;
+  uint64_t *mark = mark_at(s, page);
+  if (!mark) return surg__oom(s->ctx, s->name);
+  if (!*mark) *mark = hash_page(s, page, p);
+  return SURG_OK;
+}
+
 /* Stores the hashes of the pages of the image. */
 static bool mark_pages(surg__source *s) {
-  if (!s->marks && !(s->marks = surg__calloc(s->ctx, mark_tables(s), sizeof *s->marks)))
-    return false;
   for (uint64_t page = s->low; page < s->high; page++) {
     if (!s->filled[page / 64]) page |= 63; /* no page of this word */
     if (!(s->filled[page / 64] >> (page % 64) & 1)) continue;
-    uint64_t **table = &s->marks[page / SURG__MARKS];
-    if (!*table && !(*table = surg__calloc(s->ctx, SURG__MARKS, sizeof **table))) return false;
-    if (!(*table)[page % SURG__MARKS])
-      (*table)[page % SURG__MARKS] = hash_page(s, page, s->base + (page << SURG__PAGE_BITS));
+    uint64_t *mark = mark_at(s, page);
+    if (!mark) return false;
+    if (!*mark) *mark = hash_page(s, page, s->base + (page << SURG__PAGE_BITS));
   }
   return true;
 }
 
 void surg__source_drop(surg__source *s) {
-  if (s->resident || s->fixed || s->n_filled < SURG__IMAGE_PAGES) return;
+  const uint32_t most = s->marks ? SURG__IMAGE_AGAIN : SURG__IMAGE_PAGES;
+  if (s->resident || s->fixed || s->n_filled < most) return;
   const uint64_t from = s->low << SURG__PAGE_BITS;
   uint64_t to = s->high << SURG__PAGE_BITS;
   if (to > s->size) to = s->size;

@@ -39,7 +39,8 @@ static bool skipped(const surg__field *f, uint64_t skip) {
   return f->number < 64 && (skip >> f->number & 1);
 }
 
-/* The bytes of a message without the fields in `skip`: in place if there are none, else copied. */
+/* The bytes of a message without the fields in `skip`: in place if there are none, else copied.
+ * Valid until the next read of the source. */
 static const uint8_t *gather(surg__loader *L, surg__span body, uint64_t skip, size_t *n) {
   surg__cursor c = surg__load_cursor(L, body);
   surg__field f;
@@ -51,8 +52,9 @@ static const uint8_t *gather(surg__loader *L, surg__span body, uint64_t skip, si
   if (L->status != SURG_OK) return NULL;
   *n = (size_t)(body.len - left_out);
   if (left_out == 0) {
-    surg_status status = surg__source_need(L->src, body.off, body.len);
-    if (status == SURG_OK) return L->src->base + body.off;
+    const uint8_t *p;
+    const surg_status status = surg__source_peek(L->src, body.off, body.len, &p);
+    if (status == SURG_OK) return p;
     surg__load_stop(L, status);
     return NULL;
   }
@@ -66,11 +68,12 @@ static const uint8_t *gather(surg__loader *L, surg__span body, uint64_t skip, si
   while (surg__load_next(L, &c, &f)) {
     size_t len = (size_t)(c.pos - start);
     if (!skipped(&f, skip)) {
-      surg_status status = surg__source_need(L->src, start, len);
+      const uint8_t *p;
+      const surg_status status = surg__source_peek(L->src, start, len, &p);
       if (status != SURG_OK)
         surg__load_stop(L, status);
       else
-        memcpy(to, L->src->base + start, len);
+        memcpy(to, p, len);
       to += len;
     }
     start = c.pos;
@@ -100,12 +103,13 @@ void *surg__load_leaf(surg__loader *L, const ProtobufCMessageDescriptor *type, s
 }
 
 const char *surg__load_name(surg__loader *L, const surg__field *f) {
-  surg_status status = surg__source_need(L->src, f->body.off, f->body.len);
+  const uint8_t *p;
+  const surg_status status = surg__source_peek(L->src, f->body.off, f->body.len, &p);
   if (status != SURG_OK) {
     surg__load_stop(L, status);
     return NULL;
   }
-  const char *s = surg__intern(L->m, (const char *)L->src->base + f->body.off, (size_t)f->body.len);
+  const char *s = surg__intern(L->m, (const char *)p, (size_t)f->body.len);
   if (!s) surg__load_oom(L);
   return s;
 }

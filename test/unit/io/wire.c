@@ -169,6 +169,49 @@ START_TEST(dropped_pages_are_read_again) {
 }
 END_TEST
 
+/* After the image was dropped, the header of a page far from the last one is read without an
+ * addition to it, and must be the same each time. */
+START_TEST(a_window_shows_headers) {
+  enum { PAGES = SURG__IMAGE_PAGES + 1, FAR = 3000, FARTHER = 4000 };
+  char path[] = "/tmp/surg-wire-XXXXXX";
+  const uint64_t size = SURG_LIMIT_RESIDENT + 5000;
+  const uint8_t *p;
+  surg__source *s;
+  int fd = mkstemp(path);
+  ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
+  ck_assert_int_eq(pwrite(fd, "far", 3, FAR * SURG__PAGE + 7), 3);
+  ck_assert_int_eq(pwrite(fd, "edge", 4, FARTHER * SURG__PAGE - 2), 4);
+  ck_assert_int_eq(pwrite(fd, "end", 3, (off_t)size - 3), 3);
+  ck_assert_int_eq(surg__source_open(ctx, path, &s), SURG_OK);
+  ck_assert_int_eq(surg__source_peek(s, FAR * SURG__PAGE + 7, 3, &p), SURG_OK);
+  ck_assert_ptr_eq(p, s->base + FAR * SURG__PAGE + 7); /* nothing was dropped before */
+  ck_assert_int_eq(surg__source_need(s, 0, PAGES * SURG__PAGE), SURG_OK);
+  surg__source_drop(s);
+  if (!s->fixed) {
+    ck_assert_int_eq(surg__source_peek(s, FAR * SURG__PAGE + 7, 3, &p), SURG_OK);
+    ck_assert_mem_eq(p, "far", 3);
+    ck_assert_int_eq(surg__source_peek(s, size - 3, 3, &p), SURG_OK);
+    ck_assert_mem_eq(p, "end", 3);
+    ck_assert_uint_eq(s->n_filled, 0);
+    ck_assert_int_eq(surg__source_peek(s, FARTHER * SURG__PAGE - 2, 4, &p), SURG_OK);
+    ck_assert_mem_eq(p, "edge", 4); /* of two pages: in the image */
+    ck_assert_uint_eq(s->n_filled, 2);
+    ck_assert_int_eq(pwrite(fd, "x", 1, FAR * SURG__PAGE), 1);
+    ck_assert_int_eq(surg__source_peek(s, FAR * SURG__PAGE + 7, 3, &p), SURG_EIO);
+    ck_assert_ptr_nonnull(strstr(surg_context_error(ctx), "changed while it was read"));
+    surg_context_clear_error(ctx);
+    ck_assert_int_eq(surg__source_need(s, FAR * SURG__PAGE + 7, 3), SURG_EIO);
+    surg_context_clear_error(ctx);
+    ck_assert_int_eq(ftruncate(fd, 4096), 0);
+    ck_assert_int_eq(surg__source_peek(s, size - 3, 3, &p), SURG_EIO);
+    ck_assert_ptr_nonnull(strstr(surg_context_error(ctx), "shorter"));
+  }
+  surg__source_unref(s);
+  close(fd);
+  unlink(path);
+}
+END_TEST
+
 START_TEST(sources_report_what_they_cannot_open) {
   surg__source *s;
   ck_assert_int_eq(surg__source_open(ctx, "/nonexistent/model.onnx", &s), SURG_EIO);
@@ -215,6 +258,7 @@ int main(void) {
   tcase_add_test(t, varints_round_trip);
   tcase_add_test(t, large_files_fill_lazily);
   tcase_add_test(t, dropped_pages_are_read_again);
+  tcase_add_test(t, a_window_shows_headers);
   tcase_add_test(t, sources_report_what_they_cannot_open);
   tcase_add_test(t, what_is_no_model_is_named);
   suite_add_tcase(s, t);
