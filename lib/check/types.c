@@ -136,19 +136,17 @@ static bool check_inputs(surg__checker *c, const surg_node *n) {
     const surg__param *p = surg__schema_formal(s, false, i);
     const surg_type *type = surg_value_type(n->in[i].value);
     char text[64];
-    if (!p || !type || !spell(type, text)) continue;
-    if (type->kind != SURG_TYPE_TENSOR && !takes(s, p, text)) {
-      bad_type(c, n, i, p, text);
-      clean = false;
-    }
-    if (type->kind != SURG_TYPE_TENSOR) continue;
+    if (!p || !type) continue;
+    const bool tensor = type->kind == SURG_TYPE_TENSOR;
     const int dtype = type->dtype;
-    if (dtype <= 0 || dtype >= SURG_DTYPE_COUNT) continue;
-    if (!surg__check_allowed(s, p, dtype)) {
+    if (tensor && (dtype <= 0 || dtype >= SURG_DTYPE_COUNT)) continue;
+    const bool allowed = tensor ? surg__check_allowed(s, p, dtype) /* needs no text */
+                                : !spell(type, text) || takes(s, p, text);
+    if (!allowed && spell(type, text)) {
       bad_type(c, n, i, p, text);
       clean = false;
-      continue;
     }
+    if (!tensor || !allowed) continue;
     const surg__type_param *t = surg__schema_type_param(s, p);
     if (!t || (p->option == SURG__VARIADIC && !p->homogeneous)) continue;
     const size_t k = (size_t)(t - s->params);
