@@ -92,9 +92,12 @@ int cli_schemas(surg_context *ctx, const cli_common *common) {
   for (size_t i = 0; code == EXIT_DONE && i < common->n_schemas; i++)
     code = cli_schemas_load(ctx, common->schemas[i]);
   if (code == EXIT_DONE && common->n_plugins && !surg_context_passes(ctx)) code = EXIT_LIMIT;
-  /* A plugin that does not load is a usage error; one that fails later is not. */
-  for (size_t i = 0; code == EXIT_DONE && i < common->n_plugins; i++)
-    if (surg_context_load_plugin(ctx, common->plugins[i]) != SURG_OK) code = EXIT_USAGE;
+  /* A plugin that does not load is a usage error, unless memory ran out; one that fails later is
+   * not. */
+  for (size_t i = 0; code == EXIT_DONE && i < common->n_plugins; i++) {
+    const int status = cli_exit_code(surg_context_load_plugin(ctx, common->plugins[i]));
+    if (status != EXIT_DONE) code = status == EXIT_LIMIT ? EXIT_LIMIT : EXIT_USAGE;
+  }
   return code;
 }
 

@@ -123,6 +123,7 @@ static surg_status run_init(surg_registry *r, const char *path, const plugin_inf
   r->origin = info->name;
   r->path = path;
   r->refused = false;
+  r->ctx->alloc_status = SURG_OK;
   const surg__calling outer = surg__calling_begin(info->name, "init", "");
   /* One init at a time in the process: it writes to variables of the plugin. */
   surg__os_lock();
@@ -134,8 +135,9 @@ static surg_status run_init(surg_registry *r, const char *path, const plugin_inf
   r->refused = false;
   if (!s && !refused) return SURG_OK;
   surg__lesson_undo(r, &before);
-  if (refused) return SURG_EPLUGIN; /* already reported by surg_registry_add_pass */
-  return surg__error(r->ctx, SURG_EPLUGIN, path, "cannot load plugin: its init failed (%s)",
+  const surg_status why = r->ctx->alloc_status != SURG_OK ? r->ctx->alloc_status : SURG_EPLUGIN;
+  if (refused) return why; /* already reported by surg_registry_add_pass */
+  return surg__error(r->ctx, why, path, "cannot load plugin: its init failed (%s)",
                      surg_status_name(s));
 }
 
