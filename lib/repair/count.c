@@ -6,20 +6,29 @@
 #include <stdio.h>
 #include <string.h>
 
-bool surg__repair_has_op(const surg__buf *b, const char *word) {
-  const size_t n = strlen(word);
-  for (size_t i = 0; i + n <= b->n; i++)
-    if (!memcmp(b->p + i, word, n) && (i == 0 || b->p[i - 1] == '+') &&
-        (i + n == b->n || b->p[i + n] == '+'))
-      return true;
-  return false;
+void surg__repair_ops_init(surg__repair_ops *ops, surg_context *ctx) {
+  surg__buf_init(&ops->names, ctx);
+  ops->seen = (surg__memo){0};
 }
 
-void surg__repair_add_op(surg__buf *b, const surg_node *n) {
+void surg__repair_ops_free(surg__repair_ops *ops) {
+  surg__memo_free(ops->names.ctx, &ops->seen);
+  surg__buf_free(&ops->names);
+}
+
+bool surg__repair_has_op(const surg__repair_ops *ops, const char *word) {
+  size_t unused;
+  return surg__memo_find(&ops->seen, surg__hash(ops->names.ctx, word, strlen(word)), &unused);
+}
+
+void surg__repair_add_op(surg__repair_ops *ops, const surg_node *n) {
   char name[256];
+  surg__buf *b = &ops->names;
   const char *domain = surg_node_domain(n);
   snprintf(name, sizeof name, "%s%s%s", domain, domain[0] ? "." : "", surg_node_op_type(n));
-  if (surg__repair_has_op(b, name)) return;
+  if (surg__repair_has_op(ops, name)) return;
+  surg__memo_note(b->ctx, &ops->seen, surg__hash(b->ctx, name, strlen(name)), 0);
+  if (!surg__repair_has_op(ops, name)) return;
   if (b->n) surg__buf_putc(b, '+');
   surg__buf_puts(b, name);
 }
@@ -53,7 +62,7 @@ static void count_one(void *user, const surg__objection *o) {
 }
 
 surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repair_counts *out,
-                               surg__buf *ops) {
+                               surg__repair_ops *ops) {
   *out = (surg__repair_counts){.ops = ops};
   return surg__target_model(t, m, count_one, out);
 }

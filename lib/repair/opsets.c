@@ -46,19 +46,20 @@ bool surg__repair_best_opset(surg__repair *r, surg__consent given, const surg__r
   const int64_t high = w && w->high < newest ? w->high : newest;
   size_t least = now->all;
   char text[64];
-  surg__buf ops, seen;
+  surg__repair_ops ops;
+  surg__buf seen;
   surg__repair_counts unused;
-  surg__buf_init(&ops, r->ctx);
+  surg__repair_ops_init(&ops, r->ctx);
   surg__buf_init(&seen, r->ctx);
   const bool some = r->depth && !now->count[SURG__C_OPSET] &&
                     surg__repair_count(r->t, r->m, &unused, &ops) == SURG_OK;
-  if (some) put_versions(&ops, have, &seen);
+  if (some) put_versions(&ops.names, have, &seen);
   for (int64_t step = 1; step <= newest && least > 0; step++)
     for (int side = 0; side < 2; side++) {
       const int64_t to = side ? have + step : have - step;
       surg__repair_counts after;
       surg__consent needed = {SURG_EXACT, false};
-      if (to < low || to > high || (some && is_seen(&ops, to, &seen))) continue;
+      if (to < low || to > high || (some && is_seen(&ops.names, to, &seen))) continue;
       snprintf(text, sizeof text, "opset{to=%lld}", (long long)to);
       surg_model *copy = surg__repair_try(r, text, given, least, &after, &needed);
       if (copy && after.all < least && surg__repair_covers(given, needed)) {
@@ -67,7 +68,7 @@ bool surg__repair_best_opset(surg__repair *r, surg__consent given, const surg__r
       }
       if (copy) surg_model_free(copy);
     }
-  surg__buf_free(&ops);
+  surg__repair_ops_free(&ops);
   surg__buf_free(&seen);
   return least < now->all;
 }

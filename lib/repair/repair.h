@@ -46,6 +46,18 @@ const char *surg__repair_no_size(const surg_model *m, const surg__sizes *given);
  * by reflection beyond their size; SIZE_MAX if it fails. */
 size_t surg__repair_contradictions(surg_model *m);
 
+/* Names of operators, each once. */
+typedef struct surg__repair_ops {
+  surg__buf names;  /* as "A+B" */
+  surg__memo seen; /* their hashes */
+} surg__repair_ops;
+void surg__repair_ops_init(surg__repair_ops *ops, surg_context *ctx);
+void surg__repair_ops_free(surg__repair_ops *ops);
+/* Adds the operator of the node; beyond half a million different ones, which a memo does not note,
+ * it is left out. */
+void surg__repair_add_op(surg__repair_ops *ops, const surg_node *n);
+bool surg__repair_has_op(const surg__repair_ops *ops, const char *name);
+
 /* The numbers of objections of a target to a model. */
 typedef struct surg__repair_counts {
   size_t count[SURG__C_SAYS + 1]; /* ILLEGAL objections by cause */
@@ -57,12 +69,11 @@ typedef struct surg__repair_counts {
   size_t data;    /* elements of weights that are not available: no repair cures that, so neither
                    * `all` nor `unknown` counts it */
   size_t data_illegal; /* of `data`: certain to be rejected */
-  surg__buf *ops;      /* names of rejected operators, as "A+B"; NULL: not collected */
+  surg__repair_ops *ops; /* rejected operators; NULL: not collected */
 } surg__repair_counts;
-/* Judges the model and counts the objections. The names of rejected operators are appended to `ops`
- * (or NULL). */
+/* Judges the model and counts the objections. Rejected operators are added to `ops` (or NULL). */
 surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repair_counts *out,
-                               surg__buf *ops);
+                               surg__repair_ops *ops);
 /* Whether an input has a default; whether an output is declared as a sequence of maps. */
 bool surg__repair_has_defaults(const surg_model *m);
 bool surg__repair_has_maps(const surg_model *m);
@@ -73,9 +84,6 @@ uint32_t surg__repair_causes(const surg__objection *o);
 /* Whether cures for this cause may help: of the causes why a node fits no fact, the reported one
  * may be one that nothing cures. */
 bool surg__repair_may_be_for(uint32_t causes, surg__cause cause);
-/* Appends the operator of the node to names separated by "+", once. */
-void surg__repair_add_op(surg__buf *b, const surg_node *n);
-bool surg__repair_has_op(const surg__buf *b, const char *name);
 
 /* Writes the interface of a model as callers see it, one line each: names, types and sizes of
  * inputs, names and types of inputs with a default, names and element types of outputs. */
@@ -140,6 +148,8 @@ typedef struct surg__repair {
   surg__memo *memo;          /* `tried` of the main search; NULL: this is the main search */
   surg__rule_sets own_rules; /* rules by operator, of the main search */
   const surg__rule_sets *rules; /* `own_rules` of the main search; NULL: this is it */
+  surg__memo own_replaced;      /* operators that `replace` has rules for, of the main search */
+  surg__memo *replaced;         /* `own_replaced` of the main search; NULL: this is it */
   uint64_t print, print_of;     /* fingerprint of `m` at this epoch plus 1; 0: not known */
   bool is_wider;                /* look-ahead searches also change inputs and outputs */
   const surg__buf *origin;      /* the original interface of the model; NULL before the search */
@@ -169,6 +179,8 @@ typedef struct surg__repair {
  * of the second. */
 const surg__rule_sets *surg__repair_rules(surg__repair *r);
 void surg__rule_sets_free(surg_context *ctx, surg__rule_sets *sets);
+/* Whether `replace` may have a rule for the operator: a trial of others would change nothing. */
+bool surg__repair_replaces(surg__repair *r, const char *op);
 
 /* --- opsets.c --- */
 

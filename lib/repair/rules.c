@@ -48,6 +48,40 @@ const surg__rule_sets *surg__repair_rules(surg__repair *r) {
   return all;
 }
 
+#define COMPLETE UINT64_C(1) /* key of the entry that a table of all rules has */
+
+static uint64_t key_of(surg_context *ctx, const char *op) {
+  static const char standard[] = "ai.onnx.";
+  const char *bare = strncmp(op, standard, sizeof standard - 1) ? op : op + sizeof standard - 1;
+  return surg__hash(ctx, bare, strlen(bare));
+}
+
+/* Notes the operators of all rules that `replace` uses; a table without all of them stays
+ * incomplete. */
+static void note_replaced(surg_context *ctx, surg__memo *replaced) {
+  static const char *const groups[] = {"substitute", "opset", "user"};
+  const size_t n = surg_context_rule_count(ctx);
+  bool all = true;
+  for (size_t i = 0; i < n && all; i++) {
+    const surg_rule *rule = surg_context_rule(ctx, i);
+    char op[256];
+    size_t at, k = 0;
+    while (k < SURG_COUNT(groups) && strcmp(surg_rule_group(rule), groups[k]) != 0) k++;
+    if (k == SURG_COUNT(groups)) continue;
+    put_name(rule, op, sizeof op);
+    surg__memo_note(ctx, replaced, key_of(ctx, op), 0);
+    all = surg__memo_find(replaced, key_of(ctx, op), &at);
+  }
+  if (all) surg__memo_note(ctx, replaced, COMPLETE, 0);
+}
+
+bool surg__repair_replaces(surg__repair *r, const char *op) {
+  surg__memo *all = r->replaced ? r->replaced : &r->own_replaced;
+  size_t at;
+  if (!all->count) note_replaced(r->ctx, all);
+  return !surg__memo_find(all, COMPLETE, &at) || surg__memo_find(all, key_of(r->ctx, op), &at);
+}
+
 void surg__rule_sets_free(surg_context *ctx, surg__rule_sets *sets) {
   surg__vec_free(ctx, sets);
 }

@@ -164,6 +164,7 @@ static bool cure_ahead(surg__repair *r, const char *text, surg__repair_counts *n
   deeper.work = r->work ? r->work : r->worked;
   deeper.memo = surg__repair_memo(r);
   deeper.rules = surg__repair_rules(r);
+  deeper.replaced = r->replaced ? r->replaced : &r->own_replaced;
   deeper.is_wider = r->is_wider;
   deeper.is_plain = r->is_plain;
   const bool found = surg__repair_find(&deeper, &before, &after) == SURG_OK;
@@ -182,27 +183,29 @@ static bool cure_ahead(surg__repair *r, const char *text, surg__repair_counts *n
 
 /* Replaces rejected operators one by one, as some may have no replacement. */
 static bool cure_ops(surg__repair *r, surg__repair_counts *now, bool ahead) {
-  surg__buf ops, text;
+  surg__repair_ops ops;
+  surg__buf text;
   surg__repair_counts unused;
   bool any = false;
-  surg__buf_init(&ops, r->ctx);
+  surg__repair_ops_init(&ops, r->ctx);
   surg__buf_init(&text, r->ctx);
-  if (surg__repair_count(r->t, r->m, &unused, &ops) == SURG_OK && ops.n) {
-    surg__buf_putc(&ops, 0);
-    for (char *word = ops.failed ? NULL : ops.p, *end; word && *word; word = end) {
+  if (surg__repair_count(r->t, r->m, &unused, &ops) == SURG_OK && ops.names.n) {
+    surg__buf_putc(&ops.names, 0);
+    for (char *word = ops.names.failed ? NULL : ops.names.p, *end; word && *word; word = end) {
       end = word + strcspn(word, "+");
       const bool more = *end;
       *end = 0;
+      end += more;
       text.n = 0;
+      if (!surg__repair_replaces(r, word)) continue;
       surg__buf_puts(&text, "replace{op=");
       surg__pipeline_quote(&text, word);
       surg__buf_puts(&text, "}");
       surg__buf_putc(&text, 0);
       any |= !text.failed && (ahead ? cure_ahead(r, text.p, now) : cure(r, text.p, now));
-      end += more;
     }
   }
-  surg__buf_free(&ops);
+  surg__repair_ops_free(&ops);
   surg__buf_free(&text);
   return any;
 }
@@ -276,11 +279,11 @@ static bool cure_candidates(surg__repair *r, const surg__rule_set *c, surg__repa
  * operator. One rule at a time, since a whole group would also change supported nodes. `all`: also
  * for operators that are unsupported in every form. */
 static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
-  surg__buf ops;
+  surg__repair_ops ops;
   bool any = false;
-  surg__buf_init(&ops, r->ctx);
+  surg__repair_ops_init(&ops, r->ctx);
   surg__target_model(r->t, r->m, all ? note_any : note_form, &ops);
-  const surg__rule_sets *sets = ops.n ? surg__repair_rules(r) : NULL;
+  const surg__rule_sets *sets = ops.names.n ? surg__repair_rules(r) : NULL;
   const size_t n = sets ? sets->count : 0;
   if (all && n) any |= cure(r, &SETTLE[1], now);
   /* Rules of the group `forms`, which keep the operator, come first. All rules are tried strictly
@@ -291,7 +294,7 @@ static bool cure_forms(surg__repair *r, surg__repair_counts *now, bool all) {
     if (surg__repair_has_op(&ops, c->op)) any |= cure_candidates(r, c, now, all && !r->is_strict);
   }
   r->is_strict = false;
-  surg__buf_free(&ops);
+  surg__repair_ops_free(&ops);
   return any;
 }
 
@@ -304,12 +307,12 @@ static bool is_even(surg__repair *r, const char *text, const surg__repair_counts
 
 /* Rules that exchange objections for as many others, which may have cures. */
 static bool cure_forms_ahead(surg__repair *r, surg__repair_counts *now) {
-  surg__buf ops;
+  surg__repair_ops ops;
   bool done = false;
   if (r->depth) return false;
-  surg__buf_init(&ops, r->ctx);
+  surg__repair_ops_init(&ops, r->ctx);
   surg__target_model(r->t, r->m, note_any, &ops);
-  const surg__rule_sets *sets = ops.n ? surg__repair_rules(r) : NULL;
+  const surg__rule_sets *sets = ops.names.n ? surg__repair_rules(r) : NULL;
   for (size_t i = 0; sets && i < sets->count && !done; i++) {
     const surg__rule_set *c = &sets->items[i];
     char text[200];
@@ -319,7 +322,7 @@ static bool cure_forms_ahead(surg__repair *r, surg__repair_counts *now) {
       done = is_even(r, text, now) && cure_ahead(r, text, now);
     }
   }
-  surg__buf_free(&ops);
+  surg__repair_ops_free(&ops);
   return done;
 }
 
@@ -770,4 +773,5 @@ void surg__repair_free(surg__repair *r) {
   surg__buf_free(&r->refused);
   surg__memo_free(r->ctx, &r->tried);
   surg__rule_sets_free(r->ctx, &r->own_rules);
+  surg__memo_free(r->ctx, &r->own_replaced);
 }

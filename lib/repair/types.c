@@ -58,20 +58,20 @@ static bool is_quantized(const surg_node *n) {
 }
 
 bool surg__repair_unquantized(surg_model *m, surg__buf *out) {
-  surg__buf ops;
-  surg__buf_init(&ops, surg_model_context(m));
+  surg__repair_ops ops;
+  surg__repair_ops_init(&ops, surg_model_context(m));
   for (const surg_graph *g = NULL; (g = surg_model_next_graph(m, g));)
     for (const surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
       if (is_quantized(n)) surg__repair_add_op(&ops, n);
-  const bool any = ops.n > 0;
-  surg__buf_putc(&ops, 0);
-  if (any && !ops.failed)
+  const bool any = ops.names.n > 0;
+  surg__buf_putc(&ops.names, 0);
+  if (any && !ops.names.failed)
     surg__buf_printf(out,
                      "dedup,replace{op=%s},fold{dequantize,max-growth=inf},"
                      "rewrite{rule=quantization-left-out},prune",
-                     ops.p);
+                     ops.names.p);
   surg__buf_putc(out, 0);
-  const bool made = any && !ops.failed && !out->failed;
-  surg__buf_free(&ops);
+  const bool made = any && !ops.names.failed && !out->failed;
+  surg__repair_ops_free(&ops);
   return made;
 }

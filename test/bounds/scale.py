@@ -21,11 +21,19 @@ SLACK, SECONDS = 3, 0.04
 COMMANDS = [["--no-fsync", "m.onnx", "out.onnx"], ["check", "m.onnx"],
             ["mend", "--no-fsync", "m.onnx", "out.onnx"],
             ["rename", "--no-fsync", "--prefix", "q/", "--of", "values", "m.onnx", "out.onnx"],
+            ["repair", "--no-fsync", "--target", "onnxruntime-1.4", "m.onnx", "out.onnx"],
+            ["--no-fsync", "--rules", "wrong.rules", "--check", "m.onnx", "out.onnx"],
             ["--no-fsync", "--opset", "21", "--allow", "lossy", "m.onnx", "out.onnx"],
             ["check", "--target", "onnxruntime-1.4", "m.onnx"], ["info", "--json", "m.onnx"],
             ["cat", "m.onnx"], ["set", "--no-fsync", "--version", "3", "m.onnx", "out.onnx"],
             ["--no-fsync", "--pass", "to-float16", "m.onnx", "out.onnx"],
             ["--pass-file", "words", "--print-pipeline"]]
+
+
+# --check fails, and finds the rule by bisection.
+WRONG = """rule wrong-exp { match { y = Exp (x) } emit { y = Neg (x) } }
+rule right-abs { match { y = Abs (x) } emit opset 13.. { p = Relu (x) n = Neg (x) q = Relu (n) y = Add (p, q) } }
+"""
 
 
 def names_limit(error):
@@ -67,7 +75,7 @@ print((os.waitstatus_to_exitcode(status), u.ru_utime + u.ru_stime, u.ru_maxrss,
 def judge(small, large, factor):
     """None, or what is wrong."""
     for code, _, _, error in (small, large):
-        if code not in (0, 1, 4):
+        if code not in (0, 1, 4, 6):
             return f"exit {code}: {error.strip()}"
         if code == 4 and not names_limit(error):
             return f"exit 4 names no limit: {error.strip()}"
@@ -87,10 +95,10 @@ def main():
     p.add_argument("--from", type=int, dest="n",
                    default=int(os.environ.get("ONNXSURG_SCALE", "700")))
     p.add_argument("--factor", type=int, default=6)
-    p.add_argument("--few", action="store_true", help="simplify, check, mend and rename only")
+    p.add_argument("--few", action="store_true", help="the first 6 of the commands only")
     p.add_argument("--table", action="store_true", help="print a line for each command and shape")
     a = p.parse_intermixed_args()
-    commands = COMMANDS[:4] if a.few else COMMANDS
+    commands = COMMANDS[:6] if a.few else COMMANDS
     tool, bad, count = os.path.abspath(a.tool), 0, 0
     for shape in shapes.SHAPES:
         if a.shapes and shape.__name__ not in a.shapes:
@@ -102,6 +110,8 @@ def main():
                     f.write(shape(n))
                 with open(os.path.join(folder, "words"), "w") as f:
                     f.write("outputs{add=%s}" % "+".join(f'"a {i}"' for i in range(n)))
+                with open(os.path.join(folder, "wrong.rules"), "w") as f:
+                    f.write(WRONG)
                 results.append([measure(tool, c, folder) for c in commands])
             large = results[1]
             for i, c in enumerate(commands):

@@ -283,7 +283,31 @@ def errors(n):
     return plain(nodes + [end(f"t{n - 1}")])
 
 
+def kinds(n):
+    """n operators of an unknown domain, all different: none has a replacement."""
+    nodes = [node(f"Op{i}", ["x"], [f"t{i}"], domain="acme") for i in range(n)]
+    return plain(nodes + [node("Sum", [f"t{i}" for i in range(n)], ["y"])],
+                 opsets=(("", 17), ("acme", 1)))
+
+
+def replaced(n):
+    """n operators that older engines lack and that have replacements."""
+    ops = ["HardSwish", "Mish", "Celu", "ThresholdedRelu"]
+    nodes = [node(ops[i % 4], [f"t{i - 1}" if i else "x"], [f"t{i}"]) for i in range(n)]
+    return plain(nodes + [end(f"t{n - 1}")], opsets=(("", 18),))
+
+
+def believed(n):
+    """n custom operators whose results have declared shapes; every second reader contradicts one."""
+    nodes, infos = [], []
+    for i in range(n):
+        nodes += [node("Op", ["x"], [f"u{i}"], domain="acme"), node("MatMul", [f"u{i}", "w"], [f"v{i}"])]
+        infos.append(value(f"u{i}", FLOAT, (3, 4 + i % 2)))
+    return plain(nodes + [node("Sum", [f"v{i}" for i in range(n)], ["y"])], [W], infos=infos,
+                 opsets=(("", 17), ("acme", 1)))
+
+
 SHAPES = [chain, backwards, star, fan_in, same_input, grid, halves, branches, namesakes, loops, calls, functions,
           same_names, taken_names, equal_nodes, equal_weights, constants, moves, rules, activations,
           sizes, symbols, huge, sequence, claims, unknown, dead, slices, attributes,
-          bodies, invariants, errors]
+          bodies, invariants, errors, kinds, replaced, believed]

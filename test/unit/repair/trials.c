@@ -3,10 +3,12 @@
 #include "repair/memo.h"
 
 #include <onnxsurg/onnxsurg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../unit.h"
 #include "io/io.h"
+#include "repair/repair.h"
 
 static surg_context *ctx;
 
@@ -79,6 +81,34 @@ START_TEST(elements_in_memory_count) {
 }
 END_TEST
 
+/* A model may have any number of operators that no rule replaces: each is listed once, and trials
+ * of them are not made. */
+START_TEST(operators_without_rules_are_known) {
+  enum { KINDS = 20000 };
+  surg_model *m = model();
+  surg_graph *g = surg_model_graph(m);
+  surg__repair_ops ops;
+  surg__repair r;
+  surg__repair_ops_init(&ops, ctx);
+  for (int i = 0; i < 2 * KINDS; i++) {
+    char op[16];
+    snprintf(op, sizeof op, "Op%d", i % KINDS);
+    surg__repair_add_op(&ops, surg_graph_add_node(g, NULL, "acme", op, 1));
+  }
+  ck_assert(surg__repair_has_op(&ops, "acme.Op0") && surg__repair_has_op(&ops, "acme.Op19999"));
+  ck_assert(!surg__repair_has_op(&ops, "acme.Op20000") && !surg__repair_has_op(&ops, "Op0"));
+  size_t names = 1;
+  for (size_t i = 0; i < ops.names.n; i++) names += ops.names.p[i] == '+';
+  ck_assert_uint_eq(names, KINDS);
+  surg__repair_ops_free(&ops);
+  surg__repair_init(&r, ctx, NULL, m, (surg__consent){SURG_EXACT, false});
+  ck_assert(surg__repair_replaces(&r, "HardSwish") && surg__repair_replaces(&r, "ai.onnx.HardSwish"));
+  ck_assert(surg__repair_replaces(&r, "com.microsoft.FastGelu"));
+  ck_assert(!surg__repair_replaces(&r, "acme.Op0") && !surg__repair_replaces(&r, "FastGelu"));
+  surg__repair_free(&r);
+}
+END_TEST
+
 int main(void) {
   Suite *s = suite_create("trials");
   TCase *t = tcase_create("trials");
@@ -86,6 +116,7 @@ int main(void) {
   tcase_add_test(t, results_are_remembered);
   tcase_add_test(t, equal_models_have_one_fingerprint);
   tcase_add_test(t, elements_in_memory_count);
+  tcase_add_test(t, operators_without_rules_are_known);
   suite_add_tcase(s, t);
   return unit_run(s);
 }
