@@ -16,6 +16,8 @@
 #define LONG 512  /* the same, of signals: what is padded or cut to frames */
 #define MOST 256  /* most sizes that are fixed */
 #define AXES_MOST 16
+#define USES 1024    /* most uses of an input that are asked for a size: it is a guess */
+#define OPERANDS 256 /* most operands that one is compared with */
 
 /* The guess for a size. Rank 4 with two symbolic or unknown sizes after the batch is an image; with
  * one it is a decoder's cache. */
@@ -45,7 +47,7 @@ static size_t rank_of(const surg_value *v) {
 /* The size, above 1, that an operand of a node that broadcasts has where another operand has `back`
  * axes from there to the end; 0: none. */
 static int64_t size_beside(const surg_node *n, size_t but, size_t back) {
-  for (size_t i = 0; i < surg_node_input_count(n); i++) {
+  for (size_t i = 0; i < surg_node_input_count(n) && i < OPERANDS; i++) {
     const size_t rank = rank_of(surg_node_input(n, i));
     if (i == but || rank < back) continue;
     const int64_t size = size_at(surg_node_input(n, i), rank - back);
@@ -88,12 +90,11 @@ static int64_t required_by(const surg_node *n, size_t i, size_t axis) {
 
 /* The size that a node that reads v requires of an axis; 0: none does. */
 static int64_t required(const surg_value *v, size_t axis) {
-  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
-    const surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
-    for (size_t i = 0; n && i < surg_node_input_count(n); i++) {
-      const int64_t size = surg_node_input(n, i) == v ? required_by(n, i, axis) : 0;
-      if (size > 0) return size;
-    }
+  size_t left = USES;
+  for (const surg_use *u = surg_value_first_use(v); u && left--; u = surg_use_next(u)) {
+    const bool read = surg_use_get_kind(u) == SURG_USE_NODE;
+    const int64_t size = read ? required_by(surg_use_node(u), surg_use_index(u), axis) : 0;
+    if (size > 0) return size;
   }
   return 0;
 }
@@ -138,11 +139,11 @@ static bool put_axis(freezing *f, const surg_value *v, size_t axis) {
   const surg_type *t = surg_value_declared_type(v);
   const surg_dim d = *surg_type_dim(t, axis);
   const char *symbol = d.param && *d.param ? d.param : NULL;
-  const int64_t stated = f->guess == SURG__GUESS_USUAL ? required(v, axis) : 0;
-  int64_t size = stated > 0 ? stated : guess_of(t, axis, f->guess, f->seen);
   surg__buf place;
   if (d.value >= 0 || (symbol && was_met(f, symbol))) return true;
   if (f->n == MOST) return false;
+  const int64_t stated = f->guess == SURG__GUESS_USUAL ? required(v, axis) : 0;
+  int64_t size = stated > 0 ? stated : guess_of(t, axis, f->guess, f->seen);
   surg__buf_init(&place, f->ctx);
   surg__buf_printf(&place, "%s.%zu", surg_value_name(v), axis);
   surg__buf_putc(&place, 0);

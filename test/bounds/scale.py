@@ -21,7 +21,7 @@ SLACK, SECONDS = 3, 0.04
 COMMANDS = [["--no-fsync", "m.onnx", "out.onnx"], ["check", "m.onnx"],
             ["mend", "--no-fsync", "m.onnx", "out.onnx"],
             ["rename", "--no-fsync", "--prefix", "q/", "--of", "values", "m.onnx", "out.onnx"],
-            ["repair", "--no-fsync", "--target", "onnxruntime-1.4", "m.onnx", "out.onnx"],
+            ["repair", "--no-fsync", "--target", "opencv-4.10", "m.onnx", "out.onnx"],
             ["--no-fsync", "--rules", "wrong.rules", "--check", "m.onnx", "out.onnx"],
             ["--no-fsync", "--opset", "21", "--allow", "lossy", "m.onnx", "out.onnx"],
             ["check", "--target", "onnxruntime-1.4", "m.onnx"], ["info", "--json", "m.onnx"],
