@@ -316,7 +316,7 @@ surg_status surg_doctor(surg_context *ctx, const char *path, const surg_doctor_o
   d->sum.size = sizeof d->sum;
   d->mend.size = sizeof d->mend;
   surg__buf_init(&d->passes, ctx);
-  const surg_status s = diagnose(d, path, &o);
+  const surg_status s = surg__oom_reported(ctx, diagnose(d, path, &o), path);
   if (s == SURG_OK)
     *out = d;
   else

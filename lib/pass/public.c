@@ -86,7 +86,7 @@ surg_status surg_pipeline_run(const surg_pipeline *p, surg_model **model,
   surg_run_report *r = surg__calloc(ctx, 1, sizeof *r);
   if (!r) return surg__oom(ctx, NULL);
   r->ctx = r->run.ctx = ctx;
-  const surg_status s = run(model, p, &o, r);
+  const surg_status s = surg__oom_reported(ctx, run(model, p, &o, r), NULL);
   if (report)
     *report = r;
   else

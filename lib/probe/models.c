@@ -477,9 +477,8 @@ static surg_model *engine_model(surg__probe *p, const surg__probe_case *c) {
   return NULL;
 }
 
-surg_model *surg__probe_model(surg__probe *p, const surg__probe_case *c) {
-  surg_context_clear_error(p->ctx);
-  if (!c->schema) return engine_model(p, c);
+/* The model of a case about an operator. */
+static surg_model *case_model(surg__probe *p, const surg__probe_case *c) {
   surg_model *m = load_line(p, c->line);
   if (!m) return NULL;
   settle_defaults(m);
@@ -491,4 +490,12 @@ surg_model *surg__probe_model(surg__probe *p, const surg__probe_case *c) {
   if (good) return m;
   if (m) surg_model_free(m);
   return NULL;
+}
+
+surg_model *surg__probe_model(surg__probe *p, const surg__probe_case *c) {
+  surg_context_clear_error(p->ctx);
+  p->ctx->alloc_status = SURG_OK;
+  surg_model *m = c->schema ? case_model(p, c) : engine_model(p, c);
+  if (!m && p->ctx->alloc_status != SURG_OK) p->failure = p->ctx->alloc_status;
+  return m;
 }

@@ -25,11 +25,10 @@ bool surg__probe_left(const surg__probe *p, size_t i) {
  * is set. */
 static bool place(surg__probe *p, surg__probe_case *c, const char *path) {
   const surg__hush hush = surg__hush_begin(p->ctx);
-  p->ctx->alloc_status = SURG_OK;
   surg_model *m = c->impossible ? NULL : surg__probe_model(p, c);
   const surg_save_options save = {.size = sizeof save, .no_fsync = true};
   surg_status s = m ? SURG_OK : SURG_ENOTFOUND;
-  p->failure = p->ctx->alloc_status;
+  if (!c->impossible && p->ctx->alloc_status != SURG_OK) p->failure = p->ctx->alloc_status;
   if (m && p->inherit && c->schema)
     c->forecast = surg__target_node(p->inherit, surg__probe_node(m), NULL, NULL);
   if (m) s = surg_model_save(m, path, &save);
@@ -233,6 +232,7 @@ surg_status surg_probe(surg_importer *im, const char *name, const surg_probe_opt
       !surg__add_u64(surg__os_now_ns(), ns, &p.deadline_ns))
     p.deadline_ns = 0; /* beyond the range of the clock */
   surg_status s = surg_context_passes(im->ctx) ? all_rounds(&p) : surg__oom(im->ctx, NULL);
+  if (s == SURG_OK) s = p.failure;
   if (s == SURG_OK) sum_up(&p, report);
   if (s == SURG_OK && !p.opsets.count) s = no_model(&p);
   if (s == SURG_OK) s = put_target(&p, name, text, n);
@@ -240,5 +240,5 @@ surg_status surg_probe(surg_importer *im, const char *name, const surg_probe_opt
   surg__vec_free(p.ctx, &p.cases);
   surg__vec_free(p.ctx, &p.opsets);
   surg_engine_free(p.engine);
-  return s;
+  return surg__oom_reported(im->ctx, s, NULL);
 }

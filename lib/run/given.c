@@ -188,7 +188,7 @@ surg_status surg_data_file(surg_context *ctx, const char *dir, const char *stem,
     surg__buf_init(&b, ctx);
     surg__buf_printf(&b, "%s/%s_%zu.%s", dir, stem, i, ends[k]);
     const int why = b.failed ? 0 : surg__os_stat(b.p, &st);
-    if (!why) return surg__buf_give(&b, path);
+    if (!why) return surg__oom_reported(ctx, surg__buf_give(&b, path), dir);
     surg__buf_free(&b);
     if (why != ENOENT && why != ENOTDIR)
       return surg__error(ctx, SURG_EIO, dir, "cannot look for %s_%zu.%s: %s", stem, i, ends[k],

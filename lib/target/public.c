@@ -198,7 +198,8 @@ surg_status surg_target_judge(const surg_target *t, surg_model *model, surg_obje
                               void *user, surg_judgement *out) {
   if (!t || !model) return SURG_EUSAGE;
   telling tell = {.fn = fn, .user = user};
-  const surg_status s = surg__target_model(t, model, hear, &tell);
+  const surg_status s =
+      surg__oom_reported(model->ctx, surg__target_model(t, model, hear, &tell), NULL);
   tell.sum.verdict = surg__verdict_of(tell.sum.unsupported, tell.sum.unknown);
   tell.sum.verdict_with_data = surg__verdict_of(tell.against, tell.unsure);
   if (s == SURG_OK) surg__struct_out(out, &tell.sum, sizeof tell.sum);

@@ -155,9 +155,11 @@ surg_status check_target(report *r, const surg_target *t, const char *name,
   quiet_model q;
   surg_judgement sum = {.size = sizeof sum};
   surg_status s = quiet_open_any(&q, common, f->ctx, r->path, f->bytes.p, f->bytes.n);
-  if (s == SURG_OK)
+  if (s == SURG_OK) {
     s = surg_target_judge(t, q.m, objected, &tell, &sum);
-  else if (code && check_target_rest(r, t, common, f, code) == SURG_SUPPORT_UNKNOWN)
+    if (s != SURG_OK && surg_context_error(q.ctx)) /* q prints nothing */
+      fprintf(stderr, "%s\n", surg_context_error(q.ctx));
+  } else if (code && check_target_rest(r, t, common, f, code) == SURG_SUPPORT_UNKNOWN)
     all->unknown++; /* the file cannot be loaded as a model */
   else
     all->unsupported++;
