@@ -487,7 +487,8 @@ bool cli_options(int argc, char **argv, const cli_command *c, int *code) {
     int o = getopt_long(argc, argv, letters, c->options, NULL);
     if (o == 'h') o = OPT_HELP;
     if (o == -1) {
-      if (!c->ends_itself) cli_limit_time(c->common);
+      /* Without a limit, one that is set goes on: a step of `edit` is read with options, too. */
+      if (!c->ends_itself && c->common->timeout_seconds) cli_limit_time(c->common);
       return true;
     }
     if (o == '?') {

@@ -26,7 +26,9 @@ static bool ints_of(const surg__judge *j, const char *name, const int64_t **out,
     case SURG_ATTR_INTS:
       *n = d ? d->n : 0;
       *out = a ? surg_attr_ints(a, n) : d->ints;
-      return *n == 0 || *out;
+      if (*n == 0 || *out) return true;
+      *n = 0;
+      return false;
     default:
       return false;
   }

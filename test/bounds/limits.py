@@ -51,6 +51,8 @@ PHASES = [
     ("calibrate", ["quantize", "--static", "product.onnx", "out.onnx"]),
     ("quantize", ["quantize", "--weights", "int8", "large.onnxtxt", "out.onnx"]),
     ("convert", ["--pass", "to-float16", "large.onnxtxt", "out.onnx"]),
+    ("edit", ["edit", "script", "chain.onnx", "out.onnx"]),
+    ("repair", ["repair", "--target", "opencv-4.10", "errors.onnx", "out.onnx"]),
 ]
 
 # One weight of 16 GiB, a file without blocks.
@@ -89,6 +91,9 @@ def times(tool, strict):
         write(folder, "product.onnx", product(12000))
         write(folder, "checked.onnx", product(4000))
         write(folder, "chain.onnx", shapes.chain(20000))
+        write(folder, "errors.onnx", shapes.errors(20000))
+        write(folder, "script", "".join(f"insert --after t{i} --text 'q{i} = Neg (t{i})'\n"
+                                        for i in range(2000)).encode())
         write(folder, "large.onnxtxt", LARGE.encode())
         with open(os.path.join(folder, "large.bin"), "wb") as f:
             f.truncate(1 << 34)
@@ -100,7 +105,7 @@ def times(tool, strict):
             if f.read() != b"old":
                 bad.append("the old output was touched")
         left = set(os.listdir(folder)) - {"fifo.onnx", "product.onnx", "checked.onnx", "chain.onnx",
-                                          "out.onnx", "large.onnxtxt", "large.bin"}
+                                          "out.onnx", "large.onnxtxt", "large.bin", "errors.onnx", "script"}
         if left:
             bad.append(f"left behind: {sorted(left)}")
     print(f"time: {len(PHASES)} phases, {len(bad)} not ended in time")
