@@ -225,11 +225,15 @@ static bool is_excusable(const surg__target *t, const surg_model *m, const surg_
          !(t->lax_attributes && surg__judge_is_checked_reference(m, d));
 }
 
-/* Whether the engine reads a data file, which loading did not look for, in place of the elements in
- * the model. Weights that nothing reads stay unread. */
-static bool is_elsewhere(const surg__target *t, const surg__defect *d) {
-  return t->external != SURG__NO && d->kind == SURG__DEFECT_BESIDE &&
+/* Whether an engine that supports data files reads one, which loading did not look for, in place of
+ * the elements in the model. Weights that nothing reads stay unread. */
+static bool is_beside(const surg__defect *d) {
+  return d->kind == SURG__DEFECT_BESIDE &&
          (d->value ? surg_value_use_count(d->value, 1) > 0 : d->node != NULL);
+}
+
+static bool is_elsewhere(const surg__target *t, const surg__defect *d) {
+  return t->external != SURG__NO && is_beside(d);
 }
 
 static const surg_function *function_of(const surg__defect *d) {
@@ -381,10 +385,12 @@ bool surg__judge_is_among(const surg__target *t, const surg__defect *d) {
   return false;
 }
 
-/* Whether an entry of `rejects_some` is about the defect: a node without inputs or outputs, which
- * the engine cannot place; or one with spare inputs of an operator that it knows. */
+/* Whether an entry of `rejects_some` is about the defect: a weight whose data file the engine tries
+ * to read; a node without inputs or outputs, which the engine cannot place; or one with spare inputs
+ * of an operator that it knows. */
 static bool is_rejected(const surg__target *t, const surg__defect *d) {
   if (surg__judge_refuses_kind(t, d)) return true;
+  if (surg__listed(&t->rejects_some, "E137/file") && is_beside(d)) return true;
   if (strcmp(d->code, "E115") != 0 || !d->node) return false;
   if (surg__listed(&t->rejects_some, "E115/void") && is_void(d->node)) return true;
   return surg__listed(&t->rejects_some, "E115/spare") && has_spare(d->node) &&
