@@ -386,8 +386,8 @@ bool surg__judge_is_among(const surg__target *t, const surg__defect *d) {
 }
 
 /* Whether an entry of `rejects_some` is about the defect: a weight whose data file the engine tries
- * to read; a node without inputs or outputs, which the engine cannot place; or one with spare inputs
- * of an operator that it knows. */
+ * to read; a node without inputs or outputs, which the engine cannot place; or one with spare
+ * inputs of an operator that it knows. */
 static bool is_rejected(const surg__target *t, const surg__defect *d) {
   if (surg__judge_refuses_kind(t, d)) return true;
   if (surg__listed(&t->rejects_some, "E137/file") && is_beside(d)) return true;
