@@ -286,6 +286,13 @@ static surg_status gather_all(cutting *c) {
     c->out->nodes[s->part] += s->fed;
     if (!gather(c, s)) return surg__oom(c->ctx, surg_model_path(c->m));
   }
+  const surg_graph *g = surg_model_graph(c->m);
+  for (size_t k = 0; k < surg_graph_output_count(g); k++) {
+    const surg_value *v = surg_graph_output(g, k);
+    const bool stored = !surg_value_producer(v, NULL) && surg_value_is_initializer(v);
+    if (stored && !push(c, &c->out->post_out, v))
+      return surg__oom(c->ctx, surg_model_path(c->m));
+  }
   return SURG_OK;
 }
 
