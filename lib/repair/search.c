@@ -267,9 +267,10 @@ static bool cure_candidates(surg__repair *r, const surg__rule_set *c, surg__repa
   }
   if (any || (!settle && c->n > 1 && !asks(r))) return any;
   for (size_t i = 0; i < c->n && now->all; i++) {
-    snprintf(text, sizeof text, "rewrite{rule=%s}", surg_rule_name(c->items[i]));
+    const char *name = surg_rule_name(c->items[i]);
+    snprintf(text, sizeof text, "rewrite{rule=%s}", name);
     if (!surg__repair_fires(r, text)) continue;
-    if (settle) strcat(text, SETTLE);
+    snprintf(text, sizeof text, "rewrite{rule=%s}%s", name, settle ? SETTLE : "");
     any |= cure(r, text, now);
   }
   return any;

@@ -83,6 +83,26 @@ START_TEST(a_repair_is_found) {
 }
 END_TEST
 
+/* The name of a rule nearly fills the buffer in which the search writes its pipeline. */
+START_TEST(rules_have_long_names) {
+  enum { LENGTH = 184 };
+  char name[LENGTH + 1], text[LENGTH + 200];
+  memset(name, 'r', LENGTH);
+  name[LENGTH] = 0;
+  snprintf(text, sizeof text,
+           "group substitute\nrule %s { match { y = Sinh (x) } emit opset 9.. { y = Cosh (x) } }\n",
+           name);
+  ck_assert_msg(surg_context_load_rules(ctx, text, strlen(text), "long.rules") == SURG_OK, "%s",
+                surg_context_error(ctx));
+  surg_model *m = model_of("float[2] x) => (float[2] y", "y = Sinh (x)");
+  const surg_repair_options options = {.size = sizeof options};
+  surg_repair *found = NULL;
+  ck_assert_int_ne(find(m, &options, &found).verdict, SURG_SUPPORT_UNKNOWN);
+  surg_repair_free(found);
+  surg_model_free(m);
+}
+END_TEST
+
 START_TEST(sizes_are_given) {
   surg_model *m = model_of("float[N] x) => (float[N] y", "y = Relu (x)");
   const surg_size n = {sizeof n, "N", 5}, wrong = {sizeof wrong, "M", 5};
@@ -324,6 +344,7 @@ static Suite *repairs_suite(void) {
   tcase_add_test(c, assessments);
   tcase_add_test(c, cuts);
   tcase_add_test(c, nothing_is_given);
+  tcase_add_test(c, rules_have_long_names);
   tcase_add_test(c, an_importer_is_asked);
   suite_add_tcase(s, c);
   return s;
