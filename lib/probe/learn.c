@@ -24,7 +24,10 @@ void surg__probe_learn_windows(surg__probe *p) {
     while (at < p->opsets.count && strcmp(p->opsets.items[at].name, c->name) != 0) at++;
     if (at == p->opsets.count) {
       const surg__tspan span = {c->name, c->number, c->number};
-      if (!surg__vec_push(p->ctx, &p->opsets, span)) return;
+      if (!surg__vec_push(p->ctx, &p->opsets, span)) {
+        p->failure = surg__alloc_status(p->ctx);
+        return;
+      }
     }
     surg__tspan *s = &p->opsets.items[at];
     if (c->number < s->low) s->low = c->number;
