@@ -32,6 +32,7 @@ void surg__check_found(surg__checker *c, const char *code, const char *where, co
                      .value = c->value,
                      .attr = c->attr,
                      .since = c->since};
+  c->overlooked = f.since.from != 0;
   c->since = (surg__since){0};
   f.pass = c->pass ? c->pass : surg__check_rule(code)->pass;
   c->pass = NULL;

@@ -19,7 +19,8 @@ typedef struct surg__rule_info {
 size_t surg__check_rules(const surg__rule_info **all);
 const surg__rule_info *surg__check_rule(const char *code); /* never NULL */
 
-/* Which releases of ONNX report a contradiction when they infer shapes, by their newest opset: none
+/* Which releases of ONNX report a contradiction when they infer shapes, by their newest opset (27:
+ * builds after the release of opset 26): none
  * up to `until` (UINT8_MAX: none at all), all from `from` on; of those between nothing is known. 0
  * and 0: all do. Engines that use an earlier release import the model. */
 typedef struct surg__since {
@@ -64,8 +65,11 @@ surg_severity surg__check_severity(const char *code);
 /* Whether the shape inference of ONNX overlooks sizes of a node that contradict each other, so that
  * engines that use it import the model and fail when the node runs (late.c). */
 bool surg__check_late(const surg_node *n);
-/* The releases of ONNX that report sizes of a node that its inference here finds to contradict. */
+/* The releases of ONNX that report sizes of a node that its inference here finds to contradict
+ * (since.c). */
 surg__since surg__check_since(const surg_node *n);
+/* Whether it is a convolution or pool, of which the sizes that ONNX infers are computed there. */
+bool surg__check_computes_window(const surg_node *n);
 /* Whether an input is possibly a shape, list of axes or the like that other nodes compute:
  * inference follows its elements, other runtimes read them only during a run (types.c). */
 bool surg__check_computed(const surg_node *n);
@@ -85,6 +89,7 @@ typedef struct surg__checker {
   const surg_value *value; /* whose declaration is checked, or NULL */
   const char *attr;        /* of the next finding, whose value is wrong, or NULL */
   surg__since since;       /* of the next finding */
+  bool overlooked;         /* some releases do not report the last finding */
   bool believed;           /* declared shapes are used: findings about shapes are W227 */
 } surg__checker;
 /* Whether the next finding is reported in full; otherwise the caller need not build its location

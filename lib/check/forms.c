@@ -82,6 +82,7 @@ static bool not_negative(surg__checker *c, const surg_node *n, const char *name)
   const surg_attr *a = surg__check_ints(n, name);
   for (uint32_t i = 0; a && i < a->count; i++)
     if (a->u.ints[i] < 0) {
+      c->since = surg__check_since(n);
       surg__check_wrong(c, n, "attribute \"%s\" has the negative entry %" PRId64, name,
                         a->u.ints[i]);
       return false;
@@ -101,10 +102,12 @@ static bool has(const surg_node *n, size_t i) {
 
 /* --- windows --- */
 
-/* Whether auto_pad requests anything but explicit pads. */
+/* Whether auto_pad requests anything but explicit pads. An empty word is NOTSET, except for the
+ * transposed convolution since version 11. */
 static bool automatic(const surg_node *n) {
   const surg_attr *a = surg_node_attr(n, "auto_pad");
-  return a && !a->ref && a->kind == SURG_ATTR_STRING && a->u.s.n &&
+  const bool empty = surg_node_op(n) != SURG_OP_ConvTranspose || n->schema->since < 11;
+  return a && !a->ref && a->kind == SURG_ATTR_STRING && (a->u.s.n || !empty) &&
          !(a->u.s.n == 6 && memcmp(a->u.s.p, "NOTSET", 6) == 0);
 }
 
@@ -147,9 +150,11 @@ static void conv_transpose(surg__checker *c, const surg_node *n) {
   conv(c, n);
   if (c->count != before || !not_negative(c, n, "output_shape")) return;
   const bool shaped = surg_node_attr(n, "output_shape") != NULL;
-  if (surg__entries_are(c, n, "output_shape", x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1) &&
-      !shaped)
-    surg__check_kernel(c, n);
+  const int64_t axes = x && x->rank >= 2 ? (int64_t)x->rank - 2 : -1;
+  c->since = surg__check_since(n);
+  const bool fits = surg__entries_are(c, n, "output_shape", axes);
+  c->since = (surg__since){0};
+  if (fits && !shaped) surg__check_kernel(c, n);
 }
 
 /* Reports inputs whose shapes are known to differ where every run requires equal ones. */
@@ -160,9 +165,10 @@ static void equal_shapes(surg__checker *c, const surg_node *n, uint32_t i, uint3
     const int64_t a = surg__check_dim(x, d), b = surg__check_dim(y, d);
     differ = a >= 0 && b >= 0 && a != b;
   }
-  if (differ)
-    surg__check_found(c, "W206", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
-                      "inputs %" PRIu32 " and %" PRIu32 " have different shapes", i, k);
+  if (!differ) return;
+  c->since = (surg__since){UINT8_MAX, UINT8_MAX};
+  surg__check_found(c, "W206", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
+                    "inputs %" PRIu32 " and %" PRIu32 " have different shapes", i, k);
 }
 
 static void scatter_elements(surg__checker *c, const surg_node *n) {
@@ -260,7 +266,8 @@ static void quantize(surg__checker *c, const surg_node *n) {
              (to < 0 || to >= SURG_DTYPE_COUNT ||
               !surg__check_allowed(n->schema, surg__schema_formal(n->schema, true, 0), (int)to))) {
     surg__check_bad_int(c, n, "output_dtype", to);
-  } else if (to > 0 && to < SURG_DTYPE_COUNT && zero && zero->dtype && zero->dtype != (int)to) {
+  } else if (to > 0 && to < SURG_DTYPE_COUNT && n->schema->op == SURG_OP_QuantizeLinear && zero &&
+             zero->dtype && zero->dtype != (int)to) {
     surg__check_wrong(c, n, "output_dtype is %s, the zero point is %s", surg__dtype_name((int)to),
                       surg__dtype_name(zero->dtype));
   }
@@ -271,7 +278,7 @@ static void quantize(surg__checker *c, const surg_node *n) {
 static void scales(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0), *s = surg__check_ranked(n, 1);
   const size_t before = c->count;
-  if (n->schema->op == SURG_OP_QuantizeLinear) quantize(c, n);
+  quantize(c, n);
   if (c->count != before || !x || !s || s->rank != 1 || surg_node_int(n, "block_size", 0)) return;
   int64_t axis = surg_node_int(n, "axis", 1);
   if (axis < 0) axis += x->rank;
@@ -279,6 +286,7 @@ static void scales(surg__checker *c, const surg_node *n) {
                 found = surg__check_dim(s, 0);
   if (found > 1) equal_shapes(c, n, 1, 2);
   if (size < 0 || found < 2 || found == size || c->count != before) return;
+  c->since = (surg__since){UINT8_MAX, UINT8_MAX};
   surg__check_found(c, "W206", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
                     "%" PRId64 " scales, but %" PRId64 " along axis %" PRId64 " of input 0", found,
                     size, axis);
@@ -453,6 +461,11 @@ static bool given(const surg_node *n, size_t i) {
   return has(n, i) && surg__check_dim(surg__check_ranked(n, i), 0) != 0;
 }
 
+static bool keeps_aspect(const surg_node *n) {
+  const surg_str s = surg_node_string(n, "keep_aspect_ratio_policy", "stretch");
+  return s.n != 7 || memcmp(s.p, "stretch", 7) != 0;
+}
+
 static void resize(surg__checker *c, const surg_node *n) {
   const surg_type *x = surg__check_ranked(n, 0);
   const bool sizes = n->schema->since >= 11;
@@ -466,6 +479,10 @@ static void resize(surg__checker *c, const surg_node *n) {
         given(n, 2) ? "both scales and sizes are given" : "neither scales nor sizes are given");
     return;
   }
+  if (has(n, 2) && keeps_aspect(n)) {
+    c->since = (surg__since){0, 21};
+    surg__check_wrong(c, n, "scales are given, and a keep_aspect_ratio_policy other than stretch");
+  }
   const surg_attr *axes = surg_node_attr(n, "axes");
   if (!x || (axes && !surg__check_ints(n, "axes"))) return;
   const int64_t want = axes ? (int64_t)axes->count : (int64_t)x->rank;
@@ -476,8 +493,11 @@ static void resize(surg__checker *c, const surg_node *n) {
     /* Scales that are not constant are compared when the node runs. */
     if (!surg_value_constant(surg_node_input(n, i)))
       c->since = i == 3 ? (surg__since){17, 18} : (surg__since){UINT8_MAX, UINT8_MAX};
+    if (axes && !axes->count) c->since = (surg__since){UINT8_MAX, UINT8_MAX};
+    const bool seen = !c->since.from;
     (void)surg__list_is(c, n, i, want);
-    return;
+    if (seen) return;
+    break;
   }
   int64_t list[AXES_MAX];
   if (!axes || axes->count > AXES_MAX) return;
@@ -542,11 +562,14 @@ static bool activation(surg_str s) {
  * hidden size. */
 static void recurrent(surg__checker *c, const surg_node *n) {
   const surg_attr *size = surg_node_attr(n, "hidden_size");
-  if (size && !size->ref && size->kind == SURG_ATTR_INT && size->u.i <= 0)
+  const bool simple = n->schema->op == SURG_OP_RNN;
+  if (size && !size->ref && size->kind == SURG_ATTR_INT && size->u.i <= 0) {
+    if (simple) c->since = (surg__since){UINT8_MAX, UINT8_MAX}; /* its kernel does not compare it */
     surg__check_bad_int(c, n, "hidden_size", size->u.i);
+  }
   const surg_attr *a = surg_node_attr(n, "activations");
   const surg_str way = surg_node_string(n, "direction", "forward");
-  if (!a || a->ref || a->kind != SURG_ATTR_STRINGS || !a->count) return;
+  if (!a || a->ref || a->kind != SURG_ATTR_STRINGS || (!a->count && !simple)) return;
   const uint32_t each = n->schema->op == SURG_OP_LSTM ? 3 : n->schema->op == SURG_OP_GRU ? 2 : 1;
   const uint32_t want = each * (way.n && way.p[0] == 'b' ? 2 : 1);
   if (a->count != want)

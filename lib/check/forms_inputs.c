@@ -140,6 +140,7 @@ static void attention(surg__checker *c, const surg_node *n) {
   for (size_t i = 0; x && x->rank == 3 && i < SURG_COUNT(names); i++) {
     const surg_attr *heads = surg_node_attr(n, names[i]);
     if (heads && (heads->ref || heads->u.i > 0)) continue;
+    c->since = heads ? surg__check_since(n) : (surg__since){0};
     surg__check_wrong(c, n, "input 0 has rank 3, which needs attribute \"%s\"", names[i]);
     return;
   }
@@ -161,6 +162,30 @@ static void string_normalizer(surg__checker *c, const surg_node *n) {
     surg__check_wrong(c, n, "input 0 is neither a list nor one row");
 }
 
+/* The default of a LabelEncoder is one element, of the type of the values. */
+static void check_default(surg__checker *c, const surg_node *n) {
+  static const struct {
+    const char *attr;
+    int dtype;
+  } lists[] = {{"values_strings", SURG_STRING},
+               {"values_int64s", SURG_INT64},
+               {"values_floats", SURG_FLOAT}};
+  const surg_attr *a = surg_node_attr(n, "default_tensor");
+  const surg_attr *values = surg_node_attr(n, "values_tensor");
+  if (!a || a->ref || a->kind != SURG_ATTR_TENSOR) return;
+  int want = values && !values->ref && values->kind == SURG_ATTR_TENSOR
+                 ? surg_tensor_dtype(values->u.tensors[0])
+                 : 0;
+  for (size_t i = 0; i < SURG_COUNT(lists) && !want; i++)
+    if (surg_node_attr(n, lists[i].attr)) want = lists[i].dtype;
+  const int found = surg_tensor_dtype(a->u.tensors[0]);
+  if (surg_tensor_rank(a->u.tensors[0]) != 1 || surg_tensor_count(a->u.tensors[0]) != 1)
+    surg__check_wrong(c, n, "attribute \"default_tensor\" expects rank 1 and one element");
+  else if (want && found != want)
+    surg__check_wrong(c, n, "attribute \"default_tensor\" is of type %s, the values of type %s",
+                      surg__dtype_name(found), surg__dtype_name(want));
+}
+
 /* Keys of which the first input must have the type. */
 static void label_encoder(surg__checker *c, const surg_node *n) {
   static const struct {
@@ -176,6 +201,7 @@ static void label_encoder(surg__checker *c, const surg_node *n) {
                  : 0;
   for (size_t i = 0; i < SURG_COUNT(keys) && !want; i++)
     if (surg_node_attr(n, keys[i].attr)) want = keys[i].dtype;
+  check_default(c, n);
   if (want && dtype && want != dtype)
     surg__check_wrong(c, n, "input 0 is tensor(%s), the keys are of type %s",
                       surg__dtype_name(dtype), surg__dtype_name(want));

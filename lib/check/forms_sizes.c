@@ -28,11 +28,6 @@ static bool read_axis(const surg_node *n, uint32_t i, int64_t k, spatial *out) {
   return k > 0 && out->step > 0 && apart > 0 && surg__mul_i64(k - 1, apart, &out->reach);
 }
 
-/* ONNX infers a negative size. ONNX Runtime rejects it from 1.22 on; -1 means unknown. */
-static surg__since negative_since(int64_t size) {
-  return size < -1 ? (surg__since){21, 23} : (surg__since){UINT8_MAX, UINT8_MAX};
-}
-
 /* Checks that a window of k elements fits in the padded input along spatial axis i. A pool of a
  * window that fits nowhere gives no elements, as long as the size of its result, rounded up or
  * down, is not negative; no run of a convolution succeeds. */
@@ -44,7 +39,7 @@ static bool fits(surg__checker *c, const surg_node *n, uint32_t i, int64_t in, i
       !surg__add_i64(padded, a.after, &padded) || !surg__sub_i64(padded, a.reach, &room) ||
       !surg__sub_i64(room, 1, &room) || (pool ? room / a.step >= -1 : room >= 0))
     return true;
-  c->since = negative_since(room / a.step + 1);
+  c->since = surg__check_since(n);
   surg__check_wrong(c, n,
                     "the window of %" PRId64 " along axis %" PRIu32
                     " is larger than the padded input of %" PRId64,
@@ -56,6 +51,7 @@ static bool fits(surg__checker *c, const surg_node *n, uint32_t i, int64_t in, i
 static bool pads_fit(surg__checker *c, const surg_node *n, uint32_t i, int64_t k) {
   spatial a;
   if (!read_axis(n, i, k, &a) || (a.before < k && a.after < k)) return true;
+  c->since = surg__check_since(n);
   surg__check_wrong(
       c, n, "padding %" PRId64 " of axis %" PRIu32 " is not smaller than the window of %" PRId64,
       a.before >= k ? a.before : a.after, i, k);
@@ -87,7 +83,7 @@ static bool leaves(surg__checker *c, const surg_node *n, uint32_t i, int64_t in,
       !surg__add_i64(size, entry(surg__check_ints(n, "output_padding"), i, 0), &size) ||
       !surg__sub_i64(size, a.before, &size) || !surg__sub_i64(size, a.after, &size) || size >= 0)
     return true;
-  c->since = negative_since(size);
+  c->since = surg__check_since(n);
   surg__check_wrong(c, n, "the pads along axis %" PRIu32 " leave %" PRId64 " elements", i, size);
   return false;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/dtype.h"
 #include "check/forms.h"
 
 static const surg_attr *list(const surg_node *n, const char *name) {
@@ -188,6 +189,7 @@ static bool in_range(surg__checker *c, const surg_node *n, const char *name, int
   const surg_attr *a = list(n, name);
   for (uint32_t i = 0; a && a->kind == SURG_ATTR_INTS && i < a->count; i++) {
     if (a->u.ints[i] >= 0 && a->u.ints[i] < end) continue;
+    if (strcmp(name, "tree_roots") != 0) c->since = (surg__since){22, 26};
     surg__check_wrong(c, n, "attribute \"%s\" has the entry %" PRId64 ", expected 0 to %" PRId64,
                       name, a->u.ints[i], end - 1);
     return false;
@@ -195,15 +197,31 @@ static bool in_range(surg__checker *c, const surg_node *n, const char *name, int
   return true;
 }
 
-/* Checks the children on one side that are nodes: they exist, and are not the node itself. */
+/* Checks that members of sets are of the type of the input. */
+static bool members_fit(surg__checker *c, const surg_node *n) {
+  const surg_attr *a = surg_node_attr(n, "membership_values");
+  const surg_type *x = surg_value_type(surg_node_input(n, 0));
+  if (!a || a->ref || a->kind != SURG_ATTR_TENSOR || !x || x->kind != SURG_TYPE_TENSOR) return true;
+  if (!x->dtype || (int)surg_tensor_dtype(a->u.tensors[0]) == x->dtype) return true;
+  surg__check_wrong(c, n, "attribute \"membership_values\" is of type %s, input 0 of type %s",
+                    surg__dtype_name(surg_tensor_dtype(a->u.tensors[0])),
+                    surg__dtype_name(x->dtype));
+  return false;
+}
+
+/* Checks the children on one side: they exist, and are not the node itself. */
 static void children(surg__checker *c, const surg_node *n, const char *ids, const char *leaves) {
   const surg_attr *id = list(n, ids), *leaf = list(n, leaves);
+  const int64_t outcomes = count_of(n, "leaf_targetids");
   if (!id || !leaf || id->kind != SURG_ATTR_INTS || leaf->kind != SURG_ATTR_INTS) return;
   for (uint32_t i = 0; i < id->count; i++) {
     const int64_t to = id->u.ints[i];
-    if (leaf->u.ints[i] || (to >= 0 && to < (int64_t)id->count && to != i)) continue;
-    surg__check_wrong(c, n, "attribute \"%s\": the child of node %" PRIu32 " is node %" PRId64, ids,
-                      i, to);
+    const bool ends = leaf->u.ints[i] != 0;
+    const int64_t count = ends ? outcomes : (int64_t)id->count;
+    if (to >= 0 && (to < count || count < 0) && (ends || to != i)) continue;
+    if (ends) c->since = (surg__since){0, 1};
+    surg__check_wrong(c, n, "attribute \"%s\": the child of node %" PRIu32 " is %s %" PRId64, ids,
+                      i, ends ? "leaf" : "node", to);
     return;
   }
 }
@@ -222,11 +240,12 @@ void surg__check_ensemble(surg__checker *c, const surg_node *n) {
   static const char *const outer[] = {"leaf_weights", "leaf_targetids", NULL};
   const int64_t targets = surg_node_int(n, "n_targets", -1);
   if (!same_counts(c, n, inner) || !same_counts(c, n, outer)) return;
-  if (!in_range(c, n, "nodes_featureids", INT64_MAX) ||
+  if (!in_range(c, n, "nodes_featureids", INT32_MAX) ||
       !in_range(c, n, "leaf_targetids", targets > 0 ? targets : INT64_MAX) ||
       !in_range(c, n, "tree_roots", count_of(n, "nodes_splits")))
     return;
   const size_t before = c->count;
+  if (!members_fit(c, n)) return;
   children(c, n, "nodes_truenodeids", "nodes_trueleafs");
   if (c->count == before) children(c, n, "nodes_falsenodeids", "nodes_falseleafs");
 }

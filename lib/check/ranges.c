@@ -6,13 +6,17 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/counted.h"
 #include "check/forms.h"
 
 typedef struct range {
   int op, since, until; /* of these versions */
   const char *attr;
   int64_t low, high;
+  surg__since seen; /* releases whose engines compare it before the node runs */
 } range;
+
+#define UNSEEN {UINT8_MAX, UINT8_MAX} /* none */
 
 static const range integers[] = {
     {SURG_OP_MaxPool, 8, INT_MAX, "storage_order", 0, 1},
@@ -20,12 +24,15 @@ static const range integers[] = {
     {SURG_OP_CumSum, 1, INT_MAX, "reverse", 0, 1},
     {SURG_OP_CumProd, 1, INT_MAX, "exclusive", 0, 1},
     {SURG_OP_CumProd, 1, INT_MAX, "reverse", 0, 1},
-    {SURG_OP_ConcatFromSequence, 1, INT_MAX, "new_axis", 0, 1},
+    {SURG_OP_ConcatFromSequence, 1, INT_MAX, "new_axis", 0, 1, UNSEEN},
+    {SURG_OP_GRU, 1, INT_MAX, "linear_before_reset", INT32_MIN, INT32_MAX},
+    {SURG_OP_GroupNormalization, 21, INT_MAX, "num_groups", 1, INT64_MAX},
     {SURG_OP_Mod, 1, INT_MAX, "fmod", 0, 1},
     {SURG_OP_Attention, 1, INT_MAX, "qk_matmul_output_mode", 0, 3},
+    {SURG_OP_LayerNormalization, 17, INT_MAX, "stash_type", 0, SURG_DTYPE_COUNT - 1},
     {SURG_OP_QuantizeLinear, 21, INT_MAX, "block_size", 0, INT64_MAX},
     {SURG_OP_DequantizeLinear, 21, INT_MAX, "block_size", 0, INT64_MAX},
-    {SURG_OP_ConvTranspose, 1, 11, "group", 1, INT64_MAX},
+    {SURG_OP_ConvTranspose, 1, INT_MAX, "group", 1, INT64_MAX},
     {SURG_OP_NonMaxSuppression, 1, INT_MAX, "center_point_box", 0, 1},
     {SURG_OP_ReverseSequence, 1, INT_MAX, "batch_axis", INT64_MIN, 1},
     {SURG_OP_ReverseSequence, 1, INT_MAX, "time_axis", INT64_MIN, 1},
@@ -50,6 +57,34 @@ static const struct {
     {SURG_OP_LRN, "beta", false}, {SURG_OP_Attention, "scale", true},
 };
 
+/* Inference multiplies the maps of a transposed convolution by its groups, and releases notice a
+ * negative product. */
+static surg__since group_since(const surg_node *n, int64_t groups) {
+  const int64_t maps = surg__check_dim(surg__check_ranked(n, 1), 1);
+  int64_t product;
+  /* The kernel packs constant weights by groups. */
+  if (surg_value_constant(surg_node_input(n, 1))) return (surg__since){0, UINT8_MAX};
+  if (groups && maps < 0) return (surg__since){0, UINT8_MAX};
+  if (!surg__mul_i64(maps, groups, &product)) return (surg__since){0, UINT8_MAX};
+  return product < -1 ? (surg__since){21, 23} : (surg__since)UNSEEN;
+}
+
+/* Which releases compare the value. Engines compute GroupNormalization by its function, in which
+ * they divide by the groups. The kernel of Attention compares its mode, if there is one for the
+ * inputs. */
+static surg__since seen_by(const surg_node *n, const range *r, int64_t value) {
+  switch (r->op) {
+    case SURG_OP_ConvTranspose:
+      return group_since(n, value);
+    case SURG_OP_GroupNormalization:
+      return value ? (surg__since)UNSEEN : r->seen;
+    case SURG_OP_Attention:
+      return (surg__since){0, UINT8_MAX};
+    default:
+      return r->seen;
+  }
+}
+
 static void check_numbers(surg__checker *c, const surg_node *n) {
   char text[64];
   for (size_t i = 0; i < SURG_COUNT(integers); i++) {
@@ -60,6 +95,7 @@ static void check_numbers(surg__checker *c, const surg_node *n) {
     if (!a || a->ref || a->kind != SURG_ATTR_INT || (a->u.i >= r->low && a->u.i <= r->high))
       continue;
     snprintf(text, sizeof text, "%" PRId64, a->u.i);
+    c->since = seen_by(n, r, a->u.i);
     surg__check_bad_value(c, n, r->attr, text);
   }
   for (size_t i = 0; i < SURG_COUNT(factors); i++) {
@@ -78,6 +114,8 @@ static bool is_positive(surg__checker *c, const surg_node *n, const char *name) 
   for (uint32_t i = 0; a && i < a->count; i++) {
     char text[64];
     if (a->u.ints[i] > 0) continue;
+    /* Columns are counted by lists that releases compare since opset 26. */
+    c->since = n->schema->op == SURG_OP_Col2Im ? (surg__since){25, 26} : surg__check_since(n);
     snprintf(text, sizeof text, "%" PRId64 " along an axis", a->u.ints[i]);
     surg__check_bad_value(c, n, name, text);
     return false;
@@ -96,6 +134,7 @@ static bool check_window(surg__checker *c, const surg_node *n) {
     const uint32_t want = pads ? 2 * (x->rank - 2) : x->rank - 2;
     if (!a) continue;
     if (a->count != want) {
+      c->since = surg__check_since(n);
       surg__check_wrong(c, n, "attribute \"%s\" has %" PRIu32 " %s, expected %" PRIu32, lists[i],
                         a->count, a->count == 1 ? "entry" : "entries", want);
       return false;
@@ -139,12 +178,33 @@ static void check_filled(surg__checker *c, const surg_node *n) {
   }
 }
 
+/* The kernel of TfIdfVectorizer divides the pool into n-grams of each length: the counts are where
+ * they start. */
+static void check_pool(surg__checker *c, const surg_node *n) {
+  const surg_attr *counts = surg__check_ints(n, "ngram_counts");
+  const surg_attr *numbers = surg_node_attr(n, "pool_int64s");
+  const surg_attr *texts = surg_node_attr(n, "pool_strings");
+  const surg_attr *pool = texts ? texts : numbers;
+  if ((texts && texts->ref) || (numbers && numbers->ref) || !counts) return;
+  const int64_t size = pool && is_list(pool) ? (int64_t)pool->count : 0;
+  bool fits = size > 0;
+  for (uint32_t i = 0; fits && i < counts->count; i++) {
+    const int64_t from = counts->u.ints[i];
+    const int64_t to = i + 1 < counts->count ? counts->u.ints[i + 1] : size;
+    fits = from >= 0 && to >= from && to <= size && (to - from) % ((int64_t)i + 1) == 0;
+  }
+  if (fits) return;
+  c->since = (surg__since){0, 1};
+  surg__check_wrong(c, n, "attribute \"ngram_counts\" does not divide the pool of n-grams");
+}
+
 /* TfIdfVectorizer: an entry of ngram_counts for each length, a weight for each n-gram. */
 static void check_grams(surg__checker *c, const surg_node *n) {
   const surg_attr *counts = surg__check_ints(n, "ngram_counts");
   const surg_attr *places = surg__check_ints(n, "ngram_indexes");
   const surg_attr *weights = surg_node_attr(n, "weights");
   const int64_t most = surg_node_int(n, "max_gram_length", 1);
+  check_pool(c, n);
   if (counts && counts->count && most > (int64_t)counts->count)
     surg__check_wrong(
         c, n, "max_gram_length is %" PRId64 ", attribute \"ngram_counts\" has %" PRIu32 " entries",

@@ -232,6 +232,12 @@ static void check_outputs(surg__checker *c, const surg_node *n) {
   }
 }
 
+/* Whether the next checks of a node are made: one finding is enough, unless some engines overlook
+ * it. They may not overlook another one. */
+static bool goes_on(const surg__checker *c, size_t before) {
+  return c->count == before || c->overlooked;
+}
+
 void surg__check_types(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next)
     for (surg_node *n = g->first; n; n = n->next) {
@@ -240,12 +246,13 @@ void surg__check_types(surg__checker *c) {
       const size_t before = c->count;
       c->node = n;
       c->graph = g;
+      c->overlooked = false;
       if (check_inputs(c, n) && surg__infer_contradicts(n)) bad_shapes(c, n);
-      if (c->count == before) surg__check_forms(c, n);
-      if (c->count == before) surg__check_forms_inputs(c, n);
-      if (c->count == before) surg__check_values(c, n);
-      if (c->count == before) surg__check_ranges(c, n);
-      if (c->count == before) check_outputs(c, n);
+      if (goes_on(c, before)) surg__check_forms(c, n);
+      if (goes_on(c, before)) surg__check_forms_inputs(c, n);
+      if (goes_on(c, before)) surg__check_values(c, n);
+      if (goes_on(c, before)) surg__check_ranges(c, n);
+      if (goes_on(c, before)) check_outputs(c, n);
       if (c->count != before) n->scratch = n; /* do not compare its declared types */
     }
   c->node = NULL;

@@ -161,6 +161,9 @@ static int64_t dim(const surg_type *t, size_t i) {
   return t && i < t->rank ? t->dims[i].value : -1;
 }
 
+/* What no release compares before the node runs. */
+static const surg__since unseen = {UINT8_MAX, UINT8_MAX};
+
 static void contradicts(surg__checker *c, const surg_node *n, const char *fmt, ...)
     SURG_PRINTF(3, 4);
 static void contradicts(surg__checker *c, const surg_node *n, const char *fmt, ...) {
@@ -180,9 +183,12 @@ static void check_axis(surg__checker *c, const surg_node *n, int64_t axis) {
                 t->rank);
 }
 
+/* Releases compare it when the node runs. */
 static void check_axis_attr(surg__checker *c, const surg_node *n) {
   const surg_attr *a = surg_node_attr(n, "axis");
+  c->since = unseen;
   if (a && !a->ref && a->kind == SURG_ATTR_INT) check_axis(c, n, a->u.i);
+  c->since = (surg__since){0};
 }
 
 static void check_axis_input(surg__checker *c, const surg_node *n) {
@@ -193,9 +199,10 @@ static void check_axis_input(surg__checker *c, const surg_node *n) {
 
 static void same_rank(surg__checker *c, const surg_node *n, size_t a, size_t b) {
   const surg_type *x = ranked(n, a), *y = ranked(n, b);
-  if (x && y && x->rank != y->rank)
-    contradicts(c, n, "inputs %zu and %zu have ranks %u and %u; %s expects equal ranks", a, b,
-                x->rank, y->rank, n->schema->name);
+  if (!x || !y || x->rank == y->rank) return;
+  c->since = unseen;
+  contradicts(c, n, "inputs %zu and %zu have ranks %u and %u; %s expects equal ranks", a, b,
+              x->rank, y->rank, n->schema->name);
 }
 
 /* Checks that input i is a list of `want` elements. */
@@ -220,7 +227,9 @@ static void check_one(surg__checker *c, const surg_node *n, size_t i) {
 static void check_scalar(surg__checker *c, const surg_node *n, size_t i) {
   const surg_type *t = ranked(n, i);
   const size_t before = c->count;
+  if (!surg_value_constant(surg_node_input(n, i))) c->since = unseen;
   check_one(c, n, i);
+  c->since = (surg__since){0};
   if (!t || t->rank == 0 || c->count != before || !surg_value_constant(surg_node_input(n, i)))
     return;
   const bool described = surg__check_has_text(c);
@@ -229,11 +238,28 @@ static void check_scalar(surg__checker *c, const surg_node *n, size_t i) {
                     n->schema->since, t->rank);
 }
 
+/* The releases that compare the rank of a list that is not constant. */
+static surg__since rank_since(const surg_node *n, size_t i) {
+  if (surg_value_constant(surg_node_input(n, i))) return (surg__since){0};
+  switch (n->schema->op) {
+    case SURG_OP_Expand:
+      return (surg__since){15, 17};
+    case SURG_OP_Reshape:
+    case SURG_OP_ConstantOfShape:
+      return (surg__since){0, 26};
+    case SURG_OP_Tile:
+    case SURG_OP_TopK:
+      return unseen;
+    default:
+      return (surg__since){0};
+  }
+}
+
 static void check_rank(surg__checker *c, const surg_node *n, size_t i, uint32_t rank) {
   const surg_type *t = ranked(n, i);
-  if (t && t->rank != rank)
-    contradicts(c, n, "input %zu has rank %u; %s expects rank %u", i, t->rank, n->schema->name,
-                rank);
+  if (!t || t->rank == rank) return;
+  c->since = rank_since(n, i);
+  contradicts(c, n, "input %zu has rank %u; %s expects rank %u", i, t->rank, n->schema->name, rank);
 }
 
 /* The shape of ConstantOfShape: ONNX's own inference rejects the model if it has several axes. */
@@ -253,13 +279,18 @@ static void check_groups(surg__checker *c, const surg_node *n, uint32_t groups) 
     contradicts(c, n, "has %u inputs: 2 and %u for each tensor", n->n_in, groups);
 }
 
+static void bad_weights(surg__checker *c, const surg_node *n, uint32_t rank) {
+  c->since = (surg__since){0, 1};
+  contradicts(c, n, "the weights are of rank %u where they are a list", rank);
+}
+
 static void check_loss(surg__checker *c, const surg_node *n) {
   const surg_type *x = ranked(n, 0), *target = ranked(n, 1);
   if (x && x->rank < 2)
     contradicts(c, n, "input 0 has rank %u; %s expects at least 2", x->rank, n->schema->name);
   else if (ranked(n, 2) && ranked(n, 2)->rank != 1)
-    contradicts(c, n, "the weights are of rank %u where they are a list", ranked(n, 2)->rank);
-  else if (x && target && target->rank + 1 != x->rank)
+    bad_weights(c, n, ranked(n, 2)->rank);
+  else if (!c->overlooked && x && target && target->rank + 1 != x->rank)
     contradicts(c, n, "inputs 0 and 1 are of ranks %u and %u: the second is one less", x->rank,
                 target->rank);
 }
@@ -267,8 +298,10 @@ static void check_loss(surg__checker *c, const surg_node *n) {
 static void check_norm(surg__checker *c, const surg_node *n, size_t inputs) {
   const int64_t channels = dim(ranked(n, 0), 1);
   const size_t before = c->count; /* report at most one per node */
+  if (n->schema->op == SURG_OP_InstanceNormalization) c->since = unseen;
   for (size_t i = 1; i < inputs && c->count == before; i++)
     check_length(c, n, i, channels, "channels of input 0");
+  c->since = (surg__since){0};
 }
 
 static void check_conv(surg__checker *c, const surg_node *n) {
@@ -277,17 +310,21 @@ static void check_conv(surg__checker *c, const surg_node *n) {
   if (w && k && !k->ref && k->kind == SURG_ATTR_INTS && k->count + 2 == w->rank)
     for (uint32_t i = 0; i < k->count; i++)
       if (dim(w, i + 2) >= 0 && dim(w, i + 2) != k->u.ints[i]) {
+        c->since = unseen;
         contradicts(c, n, "kernel_shape[%u] is %lld where the weights have %lld", i,
                     (long long)k->u.ints[i], (long long)dim(w, i + 2));
         break;
       }
   if (n->schema->op == SURG_OP_Conv) {
+    c->since = unseen;
     check_length(c, n, 2, dim(w, 0), "maps of the weights");
+    c->since = (surg__since){0};
     return;
   }
   const int64_t channels = dim(ranked(n, 0), 1);
-  if (channels >= 0 && dim(w, 0) >= 0 && channels != dim(w, 0))
-    contradicts(c, n, "input 0 has %lld channels where the weights have %lld", (long long)channels,
+  if (channels < 0 || dim(w, 0) < 0 || channels == dim(w, 0)) return;
+  c->since = unseen;
+  contradicts(c, n, "input 0 has %lld channels where the weights have %lld", (long long)channels,
                 (long long)dim(w, 0));
 }
 
@@ -314,6 +351,7 @@ static void check_updates(surg__checker *c, const surg_node *n) {
     if (!front && (named < 0 || named > x->rank)) return;
     const int64_t want = front ? dim(at, i) : dim(x, i + 1 - at->rank + (size_t)named);
     if (want < 0 || dim(u, i) < 0 || want == dim(u, i)) continue;
+    c->since = unseen;
     contradicts(c, n, "axis %u of the updates has %lld elements where %s has %lld", i,
                 (long long)dim(u, i), front ? "that of the indices" : "the data", (long long)want);
     return;
@@ -352,9 +390,11 @@ static void check_resize(surg__checker *c, const surg_node *n) {
   if (!x || surg_node_attr(n, "axes")) return;
   for (size_t i = 2; i < 4; i++) {
     const int64_t given = dim(ranked(n, i), 0);
-    if (given > 0 && given != x->rank)
-      contradicts(c, n, "input %zu has %lld elements where input 0 is of rank %u", i,
-                  (long long)given, x->rank);
+    if (given <= 0 || given == x->rank || c->overlooked) continue;
+    if (!surg_value_constant(surg_node_input(n, i)))
+      c->since = i == 3 ? (surg__since){17, 18} : unseen;
+    contradicts(c, n, "input %zu has %lld elements where input 0 is of rank %u", i,
+                (long long)given, x->rank);
   }
 }
 
@@ -380,8 +420,10 @@ static void check_if(surg__checker *c, const surg_node *n) {
 static void check_ranks(surg__checker *c, const surg_node *n) {
   switch (n->schema->op) {
     case SURG_OP_Flatten:
+      c->since = (surg__since){0, 1};
       if (n->schema->since < 11 && surg_node_int(n, "axis", 1) < 0)
         contradicts(c, n, "axis is negative, which Flatten accepts since opset 11");
+      c->since = (surg__since){0};
       break;
     case SURG_OP_Expand:
       check_rank(c, n, 1, 1);
@@ -467,7 +509,11 @@ static void check_blocks(surg__checker *c, const surg_node *n) {
 static void check_groups_norm(surg__checker *c, const surg_node *n) {
   const bool channels = n->schema->since >= 21;
   const int64_t want = channels ? dim(ranked(n, 0), 1) : surg_node_int(n, "num_groups", -1);
-  for (size_t i = 1; i < 3; i++) check_length(c, n, i, want, channels ? "channels" : "groups");
+  for (size_t i = 1; i < 3; i++) {
+    if (channels) c->since = (surg__since){0, 21};
+    check_length(c, n, i, want, channels ? "channels" : "groups");
+    c->since = (surg__since){0};
+  }
 }
 
 /* The axes of MeanVarianceNormalization, by default those of an image. */
@@ -482,6 +528,15 @@ static void check_mean_axes(surg__checker *c, const surg_node *n) {
     contradicts(c, n, "axis %lld is none of input 0, which is of rank %u", (long long)axes[i],
                 x->rank);
     return;
+  }
+}
+
+/* Inputs of one element after the first; those of Clip are compared when it runs. */
+static void check_scalars(surg__checker *c, const surg_node *n) {
+  for (size_t i = 1; i < n->n_in; i++) {
+    if (n->schema->op == SURG_OP_Clip) c->since = unseen;
+    check_one(c, n, i);
+    c->since = (surg__since){0};
   }
 }
 
@@ -539,7 +594,7 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
       break;
     case SURG_OP_Dropout:
     case SURG_OP_Clip:
-      for (size_t i = 1; i < n->n_in; i++) check_one(c, n, i);
+      check_scalars(c, n);
       break;
     case SURG_OP_Range:
       for (size_t i = 0; i < n->n_in; i++) check_scalar(c, n, i);

@@ -9,7 +9,7 @@ typedef enum auto_pad { PAD_NOTSET, PAD_SAME, PAD_VALID, PAD_UNKNOWN } auto_pad;
 typedef struct window {
   size_t n; /* spatial axes */
   auto_pad pad;
-  bool ceil;
+  bool ceil, pool;
   int64_t kernel[MAX_SPATIAL]; /* -1: unknown */
   int64_t stride[MAX_SPATIAL], dilation[MAX_SPATIAL];
   int64_t begin[MAX_SPATIAL], end[MAX_SPATIAL];
@@ -53,6 +53,8 @@ static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *wei
   assert(n <= MAX_SPATIAL);
   int64_t pads[2 * MAX_SPATIAL] = {0};
   w->n = n;
+  w->pool = surg_node_op(c->n) == SURG_OP_MaxPool || surg_node_op(c->n) == SURG_OP_AveragePool ||
+            surg_node_op(c->n) == SURG_OP_LpPool;
   w->pad = auto_pad_of(c);
   w->ceil = surg__schema_attr(c->schema, "ceil_mode") && surg_node_int(c->n, "ceil_mode", 0);
   for (size_t i = 0; i < n; i++) {
@@ -71,8 +73,9 @@ static bool window_read(surg__infer *c, window *w, size_t n, const surg_dim *wei
   return true;
 }
 
-/* The number of windows along one axis. Unknown where none fits (the run fails or runtimes differ)
- * and where it depends on unknown sizes or pads. */
+/* The number of windows along one axis. Unknown where none fits (the run fails or runtimes differ,
+ * but a pool that lacks one element for it gives none) and where it depends on unknown sizes or
+ * pads. */
 static surg_dim windows(const window *w, size_t i, surg_dim d) {
   assert(i < w->n && w->stride[i] > 0 && w->dilation[i] > 0);
   const surg_dim unknown = surg__dim_unknown();
@@ -90,7 +93,9 @@ static surg_dim windows(const window *w, size_t i, surg_dim d) {
   }
   int64_t room;
   if (d.value > INT64_MAX / 4) return unknown;
-  if (!surg__add_i64(d.value, pads - reach - 1, &room) || room < 0) return unknown;
+  if (!surg__add_i64(d.value, pads - reach - 1, &room)) return unknown;
+  if (room == -1 && w->stride[i] == 1 && w->pool) return surg__dim(0);
+  if (room < 0) return unknown;
   const int64_t floor = room / w->stride[i] + 1;
   const int64_t ceil = floor + (room % w->stride[i] != 0);
   if (!w->ceil || ceil == floor) return surg__dim(floor);

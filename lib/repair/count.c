@@ -41,8 +41,14 @@ bool surg__repair_may_be_for(uint32_t causes, surg__cause cause) {
   return causes >> cause & 1;
 }
 
+/* Whether a node with this finding fails in every run. */
+static bool is_failing(const char *code) {
+  return code && (!strcmp(code, "E203") || !strcmp(code, "E206") || !strcmp(code, "W206"));
+}
+
 static void count_one(void *user, const surg__objection *o) {
   surg__repair_counts *all = user;
+  if (o->verdict != SURG__ILLEGAL && is_failing(o->code)) all->failing++;
   if (o->verdict == SURG__LEGAL) return;
   if (o->cause == SURG__C_DATA) {
     all->data++;

@@ -68,6 +68,8 @@ typedef struct surg__repair_counts {
   size_t misread; /* of `all`: imported, and computed differently */
   size_t data;    /* elements of weights that are not available: no repair cures that, so neither
                    * `all` nor `unknown` counts it */
+  size_t failing; /* nodes of which no run can succeed and that are not certain to be rejected; not
+                   * part of `all` */
   size_t data_illegal; /* of `data`: certain to be rejected */
   surg__repair_ops *ops; /* rejected operators; NULL: not collected */
 } surg__repair_counts;
@@ -150,6 +152,7 @@ typedef struct surg__repair {
   const surg__rule_sets *rules; /* `own_rules` of the main search; NULL: this is it */
   surg__memo own_replaced;      /* operators that `replace` has rules for, of the main search */
   surg__memo *replaced;         /* `own_replaced` of the main search; NULL: this is it */
+  size_t failing;               /* `failing` of the model before the search */
   uint64_t print, print_of;     /* fingerprint of `m` at this epoch plus 1; 0: not known */
   bool is_wider;                /* look-ahead searches also change inputs and outputs */
   const surg__buf *origin;      /* the original interface of the model; NULL before the search */

@@ -710,6 +710,7 @@ static surg_status search_sure(surg__repair *r, surg__repair_counts *after) {
 
 static surg_status find(surg__repair *r, surg__repair_counts *before, surg__repair_counts *after) {
   surg_status s = surg__repair_count(r->t, r->m, before, NULL);
+  r->failing = before->failing;
   if (s == SURG_OK && !r->origin) {
     s = surg__repair_put_interface(r->m, &r->first);
     r->origin = &r->first;

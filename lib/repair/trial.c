@@ -70,7 +70,8 @@ bool surg__repair_spent(const surg__repair *r) {
   return work[1] > work[0] + AHEAD_NODES;
 }
 
-/* What a trial leaves if it fails. SIZE_MAX: it changes nothing. */
+/* What a trial leaves if it fails, or if its result does in every run. SIZE_MAX: it changes
+ * nothing. */
 #define FAILED (SIZE_MAX - 1)
 
 /* Counts the objections to the result of a trial, unless the result is known to have `below` of
@@ -90,6 +91,8 @@ static bool count_result(surg__repair *r, surg_model *copy, size_t below,
     return false;
   }
   *s = surg__repair_count(r->t, copy, after, NULL);
+  /* A node that fails in every run is not cured where the engine overlooks that. */
+  if (after->failing > r->failing) after->all = FAILED;
   if (*s == SURG_OK) surg__memo_note(r->ctx, surg__repair_memo(r), key, after->all);
   return *s == SURG_OK;
 }

@@ -46,6 +46,7 @@ const surg__list_key surg__list_keys[] = {
      " of the shape of the result, except along axis", NULL},
     {"within", SURG__N_INPUT, AT(within), "", " no larger than the result along any axis", NULL},
     {"square", SURG__N_INPUT, AT(square), "", " a square matrix", NULL},
+    {"normalized", SURG__N_INPUT, AT(normalized), "", " of the normalized elements", NULL},
     {"row", SURG__N_INPUT, AT(row), "consecutive integers in ", "", NULL},
     {"stored", SURG__N_INPUT, AT(stored), "", " not a vector computed from constants", NULL},
     {"ranked", SURG__N_INPUT, AT(ranked), "", " not computed from constants", NULL},

@@ -214,6 +214,13 @@ surg_status surg__judge_expansion(surg_model *m, surg__expanded *out);
 /* The first node of a function whose spelling of the default domain the engine does not resolve, or
  * NULL. */
 const surg_node *surg__judge_spelling(const surg__target *t, const surg_graph *g);
+/* Calls `judge` for the model, and for a copy with the integer attributes cut to 32 bits that
+ * exceed them, if the engine infers as ONNX does (judge_wide.c). */
+surg_status surg__judge_wide(const surg__target *t, surg_model *m, surg__judge_model_fn judge,
+                             surg__objection_fn fn, void *user);
+/* Judges pads, strides and the like beyond 32 bits of operators of which the checker does not
+ * compute the sizes (judge_wide.c). */
+void surg__judge_sizes(surg__judge *j);
 /* Judges a cast from float16 to float16 (judge_half.c). */
 void surg__judge_half(surg__judge *j);
 /* As surg__target_node, for the target alone: its host is ignored. */

@@ -440,6 +440,11 @@ static surg_status judge_model(const surg__target *t, surg_model *m, surg__objec
   return s;
 }
 
+static surg_status judge_attributes(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                                    void *user) {
+  return surg__judge_wide(t, m, judge_model, fn, user);
+}
+
 #define MISREAD_MOST 64   /* misread nodes that are remembered */
 #define UPSTREAM_MOST 500 /* nodes before another one that are looked at */
 #define SEARCHES_MOST 500 /* nodes for which this is done */
@@ -674,7 +679,7 @@ surg_status surg__target_model(const surg__target *t, surg_model *m, surg__objec
     return surg__target_model(&plain, m, pass_sure, &h);
   }
   if (t->between) return surg__judge_between(t, m, fn, user);
-  if (!t->host) return surg__judge_lax(t, m, judge_model, fn, user);
+  if (!t->host) return surg__judge_lax(t, m, judge_attributes, fn, user);
   const surg__target host = surg__judge_host(t);
-  return surg__judge_lax(&host, m, judge_model, fn, user);
+  return surg__judge_lax(&host, m, judge_attributes, fn, user);
 }

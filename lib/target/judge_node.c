@@ -382,13 +382,23 @@ static void judge_contrib(surg__judge *j) {
   }
 }
 
+/* Whether another node reads a result. */
+static bool is_read_on(const surg_node *n) {
+  for (size_t i = 0; i < surg_node_output_count(n); i++) {
+    const surg_value *v = surg_node_output(n, i);
+    for (const surg_use *u = v ? surg_value_first_use(v) : NULL; u; u = surg_use_next(u))
+      if (surg_use_get_kind(u) == SURG_USE_NODE) return true;
+  }
+  return false;
+}
+
 /* Reports a `keepdims` other than 0 and 1: inference of engines compares it with 1, their kernels
  * with 0. */
 static void judge_keepdims(surg__judge *j) {
   const surg_attr *a = surg_node_attr(j->n, "keepdims");
   if (!a || surg_attr_ref(a) || surg_attr_get_kind(a) != SURG_ATTR_INT) return;
   const int64_t keep = surg_attr_int(a);
-  if (keep == 0 || keep == 1) return;
+  if (keep == 0 || keep == 1 || (j->t->onnx_inference && !is_read_on(j->n))) return;
   surg__judge_object(j, SURG__UNKNOWN, SURG__C_ATTR, NULL,
                      "keepdims is %lld; whether that keeps dimensions is unknown", (long long)keep);
 }
@@ -548,6 +558,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
   if (op && !domain[0] && j.worst != SURG__ILLEGAL) judge_operands(&j);
   if (j.worst != SURG__ILLEGAL) judge_contrib(&j);
   if (j.worst != SURG__ILLEGAL && !domain[0]) judge_keepdims(&j);
+  if (j.worst != SURG__ILLEGAL) surg__judge_sizes(&j);
   if (op && j.worst != SURG__ILLEGAL) judge_replaced(&j, domain);
   if (op && !domain[0] && j.worst != SURG__ILLEGAL) judge_stray(&j, op);
   if (j.worst != SURG__ILLEGAL) judge_lists(&j);

@@ -287,6 +287,42 @@ static bool fits_square(surg__judge *j) {
   return true;
 }
 
+/* The number of elements from axis on; -1: unknown. */
+static int64_t count_from(const surg_type *t, size_t axis) {
+  int64_t count = 1;
+  for (size_t i = axis; i < surg_type_rank(t); i++) {
+    const int64_t size = surg_type_dim(t, i)->value;
+    if (size < 0 || !surg__mul_i64(count, size, &count)) return -1;
+  }
+  return count;
+}
+
+/* Checks inputs that some engines multiply as one row with the elements that are normalized, those
+ * from the attribute `axis` on. */
+static bool fits_normalized(surg__judge *j) {
+  const surg_type *x = tensor_of(surg_node_input(j->n, 0));
+  if (!j->f->normalized.n || !x) return true;
+  const int64_t rank = (int64_t)surg_type_rank(x), given = surg_node_int(j->n, "axis", -1);
+  const int64_t axis = given < 0 ? given + rank : given;
+  if (axis < 0 || axis > rank) {
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, NULL, "axis %lld does not exist",
+                       (long long)given);
+    return false;
+  }
+  const int64_t want = count_from(x, (size_t)axis);
+  for (size_t i = 0; i < j->f->normalized.n; i++) {
+    const surg_value *v = surg__judge_formal(j, j->f->normalized.items[i], false);
+    const surg_type *t = tensor_of(v);
+    const int64_t found = t ? count_from(t, 0) : -1;
+    if (want < 0 || found < 0 || want == 1 || found == 1 || want == found) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v,
+                       "%s has %lld elements, and %lld are normalized together",
+                       surg__judge_name(j, v), (long long)found, (long long)want);
+    return false;
+  }
+  return true;
+}
+
 /* Checks inputs that must have the output's shape: some engines size the result after one operand
  * and ignore the other. Likewise those that may differ along `axis`, or be smaller. */
 static bool fits_shaped(surg__judge *j) {
@@ -451,7 +487,7 @@ static bool fits_dims(surg__judge *j) {
 
 bool surg__judge_shapes(surg__judge *j) {
   return fits_ranks(j) && fits_same(j) && fits_even(j) && fits_sizes(j) && fits_shaped(j) &&
-         fits_square(j) && fits_spreads(j) && fits_rows(j) && fits_values(j) && fits_known(j) &&
-         fits_axes(j) && fits_dims(j) && surg__judge_axes(j) && surg__judge_picked(j) &&
-         surg__judge_tracked(j);
+         fits_square(j) && fits_normalized(j) && fits_spreads(j) && fits_rows(j) &&
+         fits_values(j) && fits_known(j) && fits_axes(j) && fits_dims(j) && surg__judge_axes(j) &&
+         surg__judge_picked(j) && surg__judge_tracked(j);
 }

@@ -413,6 +413,7 @@ static bool read_key(surg__reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "weights")) return read_type_set(r, key, j, &t->weights);
   if (!strcmp(key, "elements")) return read_type_set(r, key, j, &t->elements);
   if (!strcmp(key, "nesting")) return read_count(r, j, key, &t->nesting);
+  if (!strcmp(key, "onnx_level")) return read_count(r, j, key, &t->onnx_level);
   if (!strcmp(key, "quick_levels")) return read_count(r, j, key, &t->quick_levels);
   if (!strcmp(key, "weight_rank")) return read_count(r, j, key, &t->weight_rank);
   if (!strcmp(key, "weight_values")) return read_within(r, j);

@@ -118,6 +118,8 @@ typedef struct surg__tfact {
   surg__tlist beside_axis;     /* likewise, except along the axis of the attribute `axis` */
   surg__tlist within;          /* inputs of which no size may be above that of the first output */
   surg__tlist square;          /* inputs that must be square matrices */
+  surg__tlist normalized;      /* inputs that must have an element for each of the elements that are
+                                * normalized together, or one */
   surg__tlist stored;          /* inputs that must not be vectors computed from constants */
   surg__tlist ranked;          /* constant inputs whose rank the importer must know: not computed,
                                 * except by Cast and by Concat, from such in the first place */
@@ -196,6 +198,8 @@ struct surg_target {
   surg__tspan within[SURG__DTYPES]; /* by element type: range of elements of constants; name NULL:
                                      * any */
   int64_t nesting;     /* most messages one inside the other in a file; 0: not stated */
+  int64_t onnx_level;   /* of the release of ONNX that infers shapes, if it is newer than the one
+                         * of its newest opset; 0: it is that one */
   int64_t quick_levels; /* levels of subgraphs beyond which each doubles the time; 0: none */
   int64_t weight_rank; /* highest rank of a constant; 0: not stated */
   uint32_t ends;       /* element types allowed for model inputs and outputs; 0: not stated */

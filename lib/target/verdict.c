@@ -124,11 +124,15 @@ static bool is_newest(const surg__target *t, const surg_model *m) {
   return surg_model_opset(m, "") == newest_opset(t);
 }
 
+/* The number that `surg__since` compares. */
+static int64_t level(const surg__target *t) {
+  return t->onnx_level ? t->onnx_level : newest_opset(t);
+}
+
 /* Whether the engine reports what the shape inference of some releases of ONNX overlooks. Of an
  * engine that is not known to use one, nothing follows. */
 static surg__verdict infers(const surg__target *t, surg__since since) {
-  const int64_t own = newest_opset(t);
-  const int64_t newer = t->between && t->newer ? newest_opset(t->newer) : own;
+  const int64_t own = level(t), newer = t->between && t->newer ? level(t->newer) : own;
   if (!since.from) return SURG__ILLEGAL;
   if (!t->onnx_inference || !own || !newer) return SURG__UNKNOWN;
   if (own >= since.from) return SURG__ILLEGAL;
@@ -269,7 +273,8 @@ static bool is_lax(const surg__target *t, const surg_node *n, const char *attr) 
 }
 
 /* Whether an attribute that states the element type of the result is 0, which is no type: the
- * engine infers none, and uses the declared one. The node fails when it runs. */
+ * engine infers none, and uses the declared one. The node fails when it runs. With other attributes
+ * the kernel may fail as it is made. */
 static bool is_undefined_type(const surg__target *t, const char *code, about of) {
   char name[256];
   const surg_node *n = of.node;
@@ -400,7 +405,8 @@ static bool is_rejected(const surg__target *t, const surg__defect *d) {
 
 static void put_finding(const passing *p, surg__verdict v, const char *code, const char *where,
                         const char *text) {
-  if (v == SURG__LEGAL && surg__check_severity(code) != SURG_ERROR) return;
+  const bool failing = !strcmp(code, "W206"); /* no run succeeds */
+  if (v == SURG__LEGAL && !failing && surg__check_severity(code) != SURG_ERROR) return;
   p->fn(p->user, &(surg__objection){.verdict = v,
                                     .cause = SURG__C_INVALID,
                                     .code = code,
@@ -429,7 +435,8 @@ static void judge_code(passing *p, const char *code, const char *where, const ch
   if (p->t->strict_shapes && strcmp(code, "W211") == 0 && is_newest(p->t, p->m)) v = SURG__ILLEGAL;
   if (v == SURG__ILLEGAL && of.excusable) v = SURG__UNKNOWN;
   if (v == SURG__ILLEGAL) v = infers(p->t, of.since);
-  if (is_undefined_type(p->t, code, of)) v = SURG__UNKNOWN;
+  if (is_undefined_type(p->t, code, of))
+    v = surg_node_attr_count(of.node) == 1 && !of.node->attrs_dirty ? SURG__LEGAL : SURG__UNKNOWN;
   if (is_ignored(p->t, code, of)) v = SURG__LEGAL;
   if (of.rejected) v = SURG__ILLEGAL;
   if (is_weight_declared(p, code, of)) v = SURG__ILLEGAL;
