@@ -158,7 +158,9 @@ static surg__since window_since(const surg_node *n) {
   window w = {.x = surg__check_ranked(n, 0)};
   if (!is_pool(n)) w.w = surg__check_ranked(n, surg_node_op(n) == SURG_OP_QLinearConv ? 3 : 1);
   if (!w.x || w.x->rank < 3 || !read_window(n, &w)) return all;
-  if (!is_pool(n) && !w.kernel && (!w.w || w.w->rank != w.x->rank)) return all;
+  /* The transposed convolution infers nothing then, in some releases. */
+  if (!is_pool(n) && !w.kernel && (!w.w || w.w->rank != w.x->rank))
+    return surg_node_op(n) == SURG_OP_ConvTranspose ? (surg__since){0, 26} : all;
   if (is_pool(n) && pool_rejects(&w)) return (surg__since){0, 1};
   if (w.odd) return (surg__since){w.low_step ? 25 : 26, 27};
   int64_t least = 0;

@@ -510,7 +510,7 @@ static void check_groups_norm(surg__checker *c, const surg_node *n) {
   const bool channels = n->schema->since >= 21;
   const int64_t want = channels ? dim(ranked(n, 0), 1) : surg_node_int(n, "num_groups", -1);
   for (size_t i = 1; i < 3; i++) {
-    if (channels) c->since = (surg__since){0, 21};
+    if (channels && dim(ranked(n, i), 0) != 1) c->since = (surg__since){0, 21}; /* 1 broadcasts */
     check_length(c, n, i, want, channels ? "channels" : "groups");
     c->since = (surg__since){0};
   }
