@@ -73,7 +73,7 @@ const size_t surg__list_key_count = SURG_COUNT(surg__list_keys);
 
 const surg__spans_key surg__spans_keys[] = {
     SPANS("rank", PLACE, ranks, "rank of "),
-    SPANS("size", SURG__N_INPUT, sizes, "number of elements of "),
+    SPANS("size", PLACE, sizes, "number of elements of "),
     SPANS("values", SURG__N_INPUT, values, "elements of constant "),
     SPANS("known", SURG__N_INPUT, known, "elements, where constant, of "),
     SPANS("each", SURG__N_ATTR, each, "elements of "),

@@ -17,26 +17,44 @@ static const surg_type *tensor_of(const surg_value *v) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_has_rank(t) ? t : NULL;
 }
 
+/* The input or output of that name. */
+static const surg_value *either(const surg__judge *j, const char *name) {
+  const surg_value *in = surg__judge_formal(j, name, false);
+  return in ? in : surg__judge_formal(j, name, true);
+}
+
+static bool fits_rank(surg__judge *j, const surg__tspan *want, const surg_value *v) {
+  const surg_tensor *c = v ? surg_value_constant(v) : NULL;
+  const surg_type *t = tensor_of(v);
+  if (!v) return true;
+  if (!t && !c) {
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the rank of %s is not known",
+                       surg__judge_name(j, v));
+    return true;
+  }
+  const int64_t rank = (int64_t)(c ? surg_tensor_rank(c) : surg_type_rank(t));
+  if (rank >= want->low && rank <= want->high) return true;
+  surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has rank %lld; the %s is %lld",
+                     surg__judge_name(j, v), (long long)rank, rank > want->high ? "most" : "least",
+                     (long long)(rank > want->high ? want->high : want->low));
+  return false;
+}
+
+/* The index of a variadic input of that name, which stands for all that follow; otherwise past the
+ * last input. */
+static size_t variadic(const surg__judge *j, const char *name) {
+  const size_t n = surg_node_input_count(j->n);
+  for (size_t i = 0; j->s && i < j->s->n_inputs; i++)
+    if (j->s->inputs[i].option == SURG__VARIADIC && !strcmp(j->s->inputs[i].name, name)) return i;
+  return n;
+}
+
 static bool fits_ranks(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_ranks; i++) {
     const surg__tspan *want = &j->f->ranks[i];
-    const surg_value *in = surg__judge_formal(j, want->name, false);
-    const surg_value *v = in ? in : surg__judge_formal(j, want->name, true);
-    const surg_tensor *c = v ? surg_value_constant(v) : NULL;
-    const surg_type *t = tensor_of(v);
-    if (!v) continue;
-    if (!t && !c) {
-      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the rank of %s is not known",
-                         surg__judge_name(j, v));
-      continue;
-    }
-    const int64_t rank = (int64_t)(c ? surg_tensor_rank(c) : surg_type_rank(t));
-    if (rank >= want->low && rank <= want->high) continue;
-    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v, "%s has rank %lld; the %s is %lld",
-                       surg__judge_name(j, v), (long long)rank,
-                       rank > want->high ? "most" : "least",
-                       (long long)(rank > want->high ? want->high : want->low));
-    return false;
+    if (!fits_rank(j, want, either(j, want->name))) return false;
+    for (size_t k = variadic(j, want->name) + 1; k < surg_node_input_count(j->n); k++)
+      if (!fits_rank(j, want, surg_node_input(j->n, k))) return false;
   }
   return true;
 }
@@ -46,7 +64,7 @@ static bool fits_ranks(surg__judge *j) {
 static bool fits_sizes(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_sizes; i++) {
     const surg__tspan *want = &j->f->sizes[i];
-    const surg_value *v = surg__judge_formal(j, want->name, false);
+    const surg_value *v = either(j, want->name);
     const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
     const surg_type *t = v && !c ? tensor_of(v) : NULL;
     uint64_t n = c ? surg_tensor_count(c) : 0;
