@@ -151,7 +151,7 @@ class Check(Case):
                                re.M))
         cases, clean = collections.Counter(), 0
         folders = [source / 'test/golden/check', source / 'test/golden/target']
-        for f in sorted(f for folder in folders for f in folder.glob('*.txt')):
+        for f in sorted(f for folder in folders for f in folder.rglob('*.txt')):
             told = re.findall(r'^in\.onnx.* \[([EWN]\d+)\]$|"code": ?"(E001)"', f.read_text(),
                               re.M)
             told = [a or b for a, b in told]
@@ -222,7 +222,7 @@ class Check(Case):
         passes = {c: p for c, p in passes.items() if not c.startswith('E4')}
         self.assertGreater(len(passes), 15)
         tried = set()
-        for f in sorted((source / 'test/golden/check').glob('[EWN]*.txt')):
+        for f in sorted((source / 'test/golden/check').rglob('[EWN]*.txt')):
             code = f.name[:4]
             text = f.read_text()
             if code not in passes or passes[code] in ('outputs', 'fold'):
