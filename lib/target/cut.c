@@ -10,12 +10,13 @@
  * Then nodes at the borders leave the core if fewer values are between the parts: a node has a cost
  * outside the core, a higher one if it has weights, and so has each value that leaves a part. The
  * latter is raised if many values leave the core: those of shapes, for example, which the part
- * after it can compute as well. The least sum is a minimum cut (base/flow.h), first between core
- * and after, then between before and core.
+ * after it can compute as well. The least sum is a minimum cut (onnxsurg/flow.h), first between
+ * core and after, then between before and core.
  *
  * Nodes that depend on no input of the model are in no part: what extracts a part copies them. */
+#include <onnxsurg/flow.h>
+
 #include "base/context.h"
-#include "base/flow.h"
 #include "ir/ir.h"
 #include "target/target.h"
 
@@ -45,7 +46,7 @@ typedef struct cutting {
   surg_context *ctx;
   spot *spots;
   size_t n, n_blocked;
-  surg__flow flow;
+  surg_flow *flow;
   bool untrimmed; /* a border took too many steps */
   surg__cut *out;
 } cutting;
@@ -196,7 +197,7 @@ static surg_status divide(cutting *c) {
 /* --- the borders of the core --- */
 
 static bool edge(cutting *c, uint32_t from, uint32_t to, int64_t capacity) {
-  return surg__flow_edge_add(&c->flow, from, to, capacity);
+  return surg_flow_add(c->flow, from, to, capacity, 0) == SURG_OK;
 }
 
 /* The edges of a value of a node. `extra` stands between the node and the readers, so that the
@@ -208,7 +209,7 @@ static bool add_value(cutting *c, const spot *s, const surg_value *v, uint32_t e
     const surg_node *r = reader(u);
     if (!r) continue;
     const uint32_t to = c->spots[place_of(r)].vertex;
-    if (!edge(c, to, s->vertex, SURG__FLOW_ENDLESS) || !edge(c, extra, to, SURG__FLOW_ENDLESS))
+    if (!edge(c, to, s->vertex, SURG_FLOW_ENDLESS) || !edge(c, extra, to, SURG_FLOW_ENDLESS))
       return false;
     read = true;
   }
@@ -227,8 +228,8 @@ static surg_status build(cutting *c, part outside, int64_t crossing) {
   }
   if (inside > UINT32_MAX / 4 || values > UINT32_MAX / 4) return SURG_ELIMIT;
   uint32_t extra = 2 + (uint32_t)inside;
-  const surg_status status = surg__flow_init(&c->flow, c->ctx, extra + (uint32_t)values);
-  bool added = status == SURG_OK;
+  c->flow = surg_flow_new(c->ctx, extra + (uint32_t)values);
+  bool added = c->flow != NULL;
   for (size_t i = 0; i < c->n && added; i++) {
     const spot *s = &c->spots[i];
     if (!s->fed || s->part == AFTER) continue;
@@ -238,19 +239,20 @@ static surg_status build(cutting *c, part outside, int64_t crossing) {
     for (size_t k = 0; k < surg_node_output_count(s->node) && added; k++)
       added = add_value(c, s, surg_node_output(s->node, k), extra++, crossing);
   }
-  return added || status ? status : surg__alloc_status(c->ctx);
+  return added ? SURG_OK : surg__alloc_status(c->ctx);
 }
 
 /* Moves nodes at one border out of the core, unless that takes too many steps. */
 static surg_status trim(cutting *c, part outside, int64_t crossing) {
   surg_status status = build(c, outside, crossing);
-  if (status == SURG_OK) status = surg__flow_run(&c->flow, SURG_LIMIT_CUT_STEPS);
+  if (status == SURG_OK) status = surg_flow_run(c->flow, SURG_LIMIT_CUT_STEPS);
   for (size_t i = 0; i < c->n && status == SURG_OK; i++) {
     spot *s = &c->spots[i];
     if (!s->fed || s->part != CORE) continue;
-    if (surg__flow_with_source(&c->flow, s->vertex) == (outside == BEFORE)) s->part = outside;
+    if (surg_flow_with_source(c->flow, s->vertex) == (outside == BEFORE)) s->part = outside;
   }
-  surg__flow_free(&c->flow);
+  surg_flow_free(c->flow);
+  c->flow = NULL;
   if (status != SURG_ELIMIT) return status;
   c->untrimmed = true;
   return SURG_OK;
@@ -290,8 +292,7 @@ static surg_status gather_all(cutting *c) {
   for (size_t k = 0; k < surg_graph_output_count(g); k++) {
     const surg_value *v = surg_graph_output(g, k);
     const bool stored = !surg_value_producer(v, NULL) && surg_value_is_initializer(v);
-    if (stored && !push(c, &c->out->post_out, v))
-      return surg__oom(c->ctx, surg_model_path(c->m));
+    if (stored && !push(c, &c->out->post_out, v)) return surg__oom(c->ctx, surg_model_path(c->m));
   }
   return SURG_OK;
 }

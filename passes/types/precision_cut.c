@@ -9,15 +9,14 @@
  * reader stays. A slot that stays without need costs its weight. Of several minimum cuts the one
  * that moves most is taken.
  *
- * Maximum flow by Dinic's algorithm (1970), iterative: O(V^2 E) in theory, in practice a few
- * breadth-first searches. The work is limited to WORK visits an edge; beyond, all slots move that
- * may, which is correct and needs more Casts. */
-#include <assert.h>
+ * The work is limited to WORK visits an edge; beyond, all slots move that may, which is correct and
+ * needs more Casts. */
+#include <onnxsurg/flow.h>
 #include <onnxsurg/ops.h>
 
 #include "precision.h"
 
-#define ENDLESS INT32_MAX
+#define ENDLESS SURG_FLOW_ENDLESS
 #define CAST_COST 12     /* of a Cast inside of the model */
 #define INTERFACE_COST 4 /* of one at an input or output: the user asked for it */
 #define THERE 1          /* less for a Cast that the model has: it stays rather than a new one */
@@ -25,27 +24,17 @@
 #define GAIN_WEIGHT 4000 /* of a slot of products of matrices that stays */
 #define WORK 400         /* visits of an edge, on average */
 
-typedef struct edge {
-  uint32_t to, next;
-  int32_t room; /* capacity that is left; the reverse edge is at index ^ 1 */
-} edge;
-
 typedef struct net {
   prec *c;
-  edge *edges;
-  uint32_t *first, *at, *level, *queue, *path;
-  uint32_t vertices, n_edges, max_edges;
-  uint64_t work;
+  surg_flow *flow;
+  uint32_t vertices; /* that are used */
+  bool failed;       /* out of memory */
 } net;
 
 enum { SOURCE = 0, SINK = 1, SLOTS = 2 };
 
-static void join(net *t, uint32_t from, uint32_t to, int32_t room, int32_t back) {
-  assert(t->n_edges + 2 <= t->max_edges);
-  t->edges[t->n_edges] = (edge){to, t->first[from], room};
-  t->first[from] = t->n_edges++;
-  t->edges[t->n_edges] = (edge){from, t->first[to], back};
-  t->first[to] = t->n_edges++;
+static void join(net *t, uint32_t from, uint32_t to, int64_t capacity, int64_t back) {
+  if (surg_flow_add(t->flow, from, to, capacity, back) != SURG_OK) t->failed = true;
 }
 
 static uint32_t vertex(const net *t, uint32_t slot) {
@@ -62,12 +51,12 @@ static bool at_interface(const prec *c, const prec_value *x) {
   return io;
 }
 
-static int32_t cost_of(const prec *c, const prec_value *x) {
+static int64_t cost_of(const prec *c, const prec_value *x) {
   if (!x->movable) return ENDLESS;
   return at_interface(c, x) ? INTERFACE_COST : CAST_COST;
 }
 
-static int32_t cost_there(const prec *c, const prec_cast *x) {
+static int64_t cost_there(const prec *c, const prec_cast *x) {
   const bool io = at_interface(c, x->from) || at_interface(c, x->made);
   return (io ? INTERFACE_COST : CAST_COST) - THERE;
 }
@@ -90,7 +79,7 @@ static uint32_t only_reader(const net *t, const prec_value *x, bool *many) {
 static void add_value(net *t, const prec_value *x) {
   bool many;
   if (x->made == PREC_NONE) return;
-  const int32_t cost = cost_of(t->c, x);
+  const int64_t cost = cost_of(t->c, x);
   const uint32_t made = vertex(t, x->made), one = only_reader(t, x, &many);
   if (one == PREC_NONE) return;
   if (!many) {
@@ -98,7 +87,6 @@ static void add_value(net *t, const prec_value *x) {
     return;
   }
   const uint32_t a = t->vertices++, b = t->vertices++;
-  t->first[a] = t->first[b] = PREC_NONE;
   join(t, made, a, cost, 0);
   join(t, b, made, cost, 0);
   for (uint32_t r = x->reads; r != PREC_NONE; r = t->c->reads[r].next) {
@@ -115,11 +103,9 @@ static void add_slot(net *t, uint32_t i) {
   s->why = (uint8_t)prec_pinned(t->c, i);
   if (s->why != PREC_FREE)
     join(t, SOURCE, vertex(t, i), ENDLESS, 0);
-  else if (s->holds)
-    join(t, vertex(t, i), SINK, ENDLESS, 0);
-  else if (s->weight)
+  else if (!s->holds && s->weight)
     join(t, vertex(t, i), SINK,
-         (int32_t)(s->weight < GAIN_WEIGHT / WEIGHT ? WEIGHT * s->weight : GAIN_WEIGHT), 0);
+         s->weight < GAIN_WEIGHT / WEIGHT ? WEIGHT * (int64_t)s->weight : GAIN_WEIGHT, 0);
 }
 
 /* What staying costs a slot: nothing if it is of a Cast, which reads or makes any type. */
@@ -134,100 +120,26 @@ static void weigh(prec *c) {
   }
 }
 
+/* All edges but those of slots that hold the type. */
 static bool build(net *t) {
   prec *c = t->c;
   const uint64_t vertices = SLOTS + (uint64_t)c->n_slots + 2 * (uint64_t)c->n_values;
-  const uint64_t edges = 2 * ((uint64_t)c->n_slots + 2 * (uint64_t)c->n_values +
-                              2 * (uint64_t)c->n_reads + (uint64_t)c->n_slots);
-  if (edges >= PREC_NONE) {
+  if (vertices >= PREC_NONE) {
     surg_pass_fail(c->p, NULL, "the model is too large");
     return false;
   }
-  t->max_edges = (uint32_t)edges;
-  t->edges = surg_pass_alloc(c->p, (size_t)edges * sizeof *t->edges);
-  t->first = surg_pass_alloc(c->p, (size_t)vertices * sizeof *t->first);
-  t->at = surg_pass_alloc(c->p, (size_t)vertices * sizeof *t->at);
-  t->level = surg_pass_alloc(c->p, (size_t)vertices * sizeof *t->level);
-  t->queue = surg_pass_alloc(c->p, (size_t)vertices * sizeof *t->queue);
-  t->path = surg_pass_alloc(c->p, (size_t)vertices * sizeof *t->path);
-  if (!t->edges || !t->first || !t->at || !t->level || !t->queue || !t->path) return false;
+  t->flow = surg_flow_new(surg_pass_context(c->p), (uint32_t)vertices);
+  if (!t->flow) return false;
   t->vertices = SLOTS + c->n_slots;
-  for (uint32_t i = 0; i < t->vertices; i++) t->first[i] = PREC_NONE;
   weigh(c);
   for (uint32_t i = 0; i < c->n_slots; i++) add_slot(t, i);
   for (uint32_t i = 0; i < c->n_values; i++) add_value(t, &c->values[i]);
   for (const prec_cast *x = c->casts; x; x = x->next) {
     const uint32_t in = vertex(t, x->in), out = vertex(t, x->out);
-    const int32_t cost = cost_there(c, x);
+    const int64_t cost = cost_there(c, x);
     if (in != out) join(t, in, out, cost, cost);
   }
-  return true;
-}
-
-/* --- the flow --- */
-
-/* Distances from the source over edges with room; false: the sink is not reached. */
-static bool search(net *t, bool endless_only) {
-  uint32_t head = 0, tail = 0;
-  for (uint32_t i = 0; i < t->vertices; i++) t->level[i] = PREC_NONE;
-  t->level[SOURCE] = 0;
-  t->queue[tail++] = SOURCE;
-  while (head < tail) {
-    const uint32_t v = t->queue[head++];
-    for (uint32_t e = t->first[v]; e != PREC_NONE; e = t->edges[e].next) {
-      const edge *x = &t->edges[e];
-      t->work++;
-      if (x->room <= 0 || (endless_only && x->room != ENDLESS) || t->level[x->to] != PREC_NONE)
-        continue;
-      t->level[x->to] = t->level[v] + 1;
-      t->queue[tail++] = x->to;
-    }
-  }
-  return t->level[SINK] != PREC_NONE;
-}
-
-/* Sends what fits along the path of `depth` edges; returns how many edges are still usable. */
-static uint32_t send(net *t, uint32_t depth) {
-  int32_t least = ENDLESS;
-  uint32_t full = depth;
-  for (uint32_t i = 0; i < depth; i++)
-    if (t->edges[t->path[i]].room < least) least = t->edges[t->path[i]].room;
-  for (uint32_t i = depth; i-- > 0;) {
-    edge *x = &t->edges[t->path[i]], *back = &t->edges[t->path[i] ^ 1];
-    if (x->room != ENDLESS) x->room -= least;
-    if (back->room != ENDLESS)
-      back->room = back->room > ENDLESS - 1 - least ? ENDLESS - 1 : back->room + least;
-    if (x->room == 0) full = i;
-  }
-  return full;
-}
-
-/* One blocking flow, by depth-first search with an explicit path. */
-static bool block(net *t, uint64_t limit) {
-  uint32_t v = SOURCE, depth = 0;
-  for (uint32_t i = 0; i < t->vertices; i++) t->at[i] = t->first[i];
-  for (;;) {
-    if (v == SINK) {
-      const uint32_t kept = send(t, depth);
-      if (kept == depth) return false; /* every edge is endless: pins contradict each other */
-      depth = kept;
-      v = depth ? t->edges[t->path[depth - 1]].to : SOURCE;
-    }
-    const uint32_t e = t->at[v];
-    if (++t->work > limit) return false;
-    if (e == PREC_NONE) {
-      if (v == SOURCE) return true;
-      t->level[v] = PREC_NONE;
-      depth--;
-      v = t->edges[t->path[depth] ^ 1].to;
-      t->at[v] = t->edges[t->at[v]].next;
-    } else if (t->edges[e].room > 0 && t->level[t->edges[e].to] == t->level[v] + 1) {
-      t->path[depth++] = e;
-      v = t->edges[e].to;
-    } else {
-      t->at[v] = t->edges[e].next;
-    }
-  }
+  return !t->failed;
 }
 
 /* What is reached from the source stays. */
@@ -236,41 +148,38 @@ static void decide(net *t) {
   for (uint32_t i = 0; i < c->n_slots; i++) {
     prec_slot *s = &c->slots[i];
     if (s->parent != i) continue;
-    s->moves = t->level[SLOTS + i] == PREC_NONE;
+    s->moves = !surg_flow_with_source(t->flow, SLOTS + i);
     if (!s->moves && s->why == PREC_FREE) s->why = PREC_CASTS;
   }
 }
 
 /* A slot that is pinned to stay wins over one that would remain what it is: values that cannot be
- * cast, such as sequences, connect them. */
+ * cast, such as sequences, connect them. The others that would remain get their edges. */
 static void settle_contradictions(net *t) {
-  search(t, true);
+  surg_flow_reach(t->flow);
   for (uint32_t i = 0; i < t->c->n_slots; i++) {
     prec_slot *s = &t->c->slots[i];
-    if (s->parent != i || t->level[SLOTS + i] == PREC_NONE) continue;
-    s->holds = false;
-    if (s->why == PREC_FREE) s->why = PREC_TIED;
+    if (s->parent != i) continue;
+    if (surg_flow_with_source(t->flow, SLOTS + i)) {
+      s->holds = false;
+      if (s->why == PREC_FREE) s->why = PREC_TIED;
+    } else if (s->why == PREC_FREE && s->holds) {
+      join(t, SLOTS + i, SINK, ENDLESS, 0);
+    }
   }
 }
 
 bool prec_cut(prec *c) {
   net t = {.c = c};
-  if (!build(&t)) return false;
-  settle_contradictions(&t);
-  /* The sink is reached over endless edges alone: those slots hold the type no longer. */
-  for (uint32_t i = 0; i < c->n_slots; i++) {
-    if (c->slots[i].parent != i || c->slots[i].holds) continue;
-    for (uint32_t e = t.first[SLOTS + i]; e != PREC_NONE; e = t.edges[e].next)
-      if (t.edges[e].to == SINK && t.edges[e].room == ENDLESS) t.edges[e].room = 0;
+  bool done = build(&t);
+  if (done) {
+    settle_contradictions(&t);
+    const uint64_t limit = (uint64_t)WORK * (2 * surg_flow_edges(t.flow) + t.vertices);
+    c->exhausted = surg_flow_run(t.flow, limit) != SURG_OK;
+    if (c->exhausted) surg_flow_reach(t.flow);
+    decide(&t);
+    done = !t.failed;
   }
-  const uint64_t limit = (uint64_t)WORK * (t.n_edges + t.vertices);
-  t.work = 0;
-  while (search(&t, false))
-    if (!block(&t, limit)) {
-      c->exhausted = true;
-      break;
-    }
-  if (c->exhausted) search(&t, true);
-  decide(&t);
-  return true;
+  surg_flow_free(t.flow);
+  return done;
 }
