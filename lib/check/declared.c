@@ -111,11 +111,33 @@ static void check_claim(surg__checker *c, const surg_graph *g, const surg_value 
   surg__buf_free(&where);
 }
 
+/* Value_info may describe a value several times: inference of ONNX and ONNX Runtime (1.10 to 1.30)
+ * read the last entry, so that no release notices what is wrong with the others. */
+static void check_value_info(surg__checker *c, surg_graph *g) {
+  for (surg_value *v = g->first_value; v; v = v->next) v->scratch = NULL;
+  for (surg__stray *s = g->strays; s; s = s->next) {
+    surg_value *v = s->dropped || !s->type ? NULL : surg_graph_find_value(g, s->name);
+    if (v) v->scratch = s;
+  }
+  for (surg_value *v = g->first_value; v; v = v->next) {
+    if (v->scratch && !v->input) c->since = (surg__since){UINT8_MAX, UINT8_MAX};
+    check_claim(c, g, v, v->decl.type, v->input ? "input" : "value_info", false);
+    c->since = (surg__since){0};
+  }
+  for (const surg__stray *s = g->strays; s; s = s->next) {
+    const surg_value *v = s->dropped ? NULL : surg_graph_find_value(g, s->name);
+    if (!v) continue;
+    if (v->scratch != s) c->since = (surg__since){UINT8_MAX, UINT8_MAX};
+    check_claim(c, g, v, s->type, "value_info", true);
+    c->since = (surg__since){0};
+  }
+  for (surg_value *v = g->first_value; v; v = v->next) v->scratch = NULL;
+}
+
 void surg__check_declared(surg__checker *c) {
   for (surg_graph *g = c->m->graph; g; g = g->next) {
     c->graph = g;
-    for (surg_value *v = g->first_value; v; v = v->next)
-      check_claim(c, g, v, v->decl.type, v->input ? "input" : "value_info", false);
+    check_value_info(c, g);
     for (size_t i = 0; i < g->n_out; i++) g->out[i]->use.value->scratch = NULL;
     for (size_t i = 0; i < g->n_out; i++) {
       surg_value *v = g->out[i]->use.value;
@@ -123,10 +145,6 @@ void surg__check_declared(surg__checker *c) {
       if (g->out[i]->decl.type) v->scratch = v;
     }
     for (size_t i = 0; i < g->n_out; i++) g->out[i]->use.value->scratch = NULL;
-    for (const surg__stray *s = g->strays; s; s = s->next) {
-      const surg_value *v = s->dropped ? NULL : surg_graph_find_value(g, s->name);
-      if (v) check_claim(c, g, v, s->type, "value_info", true);
-    }
   }
   c->graph = NULL;
   c->value = NULL;
