@@ -52,6 +52,7 @@ static const char help[] =
     "  --certificate FILE  write what tools/certify needs to prove the result\n"
     "  --no-fsync          do not wait until the disk has the data\n"
     "  --dry-run           print the passes, write nothing\n"
+    "  -o, --output OUT    the output file, or an existing folder as --out-dir\n"
     "  --out-dir DIR       write each output to DIR, under the name of its input\n" CLI_JOBS_HELP
         JUDGING_HELP
     "  --quiet, --json     print nothing, or JSON\n"
@@ -82,6 +83,7 @@ enum {
 typedef struct repairing {
   cli_common common;
   const char *target_name, *in, *out, *out_dir, *certificate;
+  char *output; /* of -o */
   judging how;
   repair_consent given; /* --allow */
   bool partial, dry_run, verify_each, no_fsync;
@@ -635,6 +637,9 @@ static int take(void *user, int o, char *arg) {
     case OPT_OUT_DIR:
       r->out_dir = arg;
       return EXIT_DONE;
+    case 'o':
+      r->output = arg;
+      return EXIT_DONE;
     case OPT_CERTIFICATE:
       r->certificate = arg;
       return EXIT_DONE;
@@ -754,18 +759,29 @@ int cmd_repair(int argc, char **argv) {
       {"messages", required_argument, NULL, OPT_MESSAGES},
       {"verify-each", no_argument, NULL, OPT_VERIFY},
       {"out-dir", required_argument, NULL, OPT_OUT_DIR},
+      {"output", required_argument, NULL, 'o'},
       {"certificate", required_argument, NULL, OPT_CERTIFICATE},
       JUDGING_OPTIONS,
       CLI_JOBS_OPTION,
       CLI_COMMON_OPTIONS,
       {0}};
   repairing r = {.given = REPAIR_NO_CONSENT, .limits.size = sizeof r.limits};
-  int code;
-  const cli_command command = {options, NULL, help, take, &r, &r.common};
+  int code = EXIT_DONE;
+  const cli_command command = {options, "o:", help, take, &r, &r.common};
   if (!cli_options(argc, argv, &command, &code)) return code;
-  code = check_use(&r, argc - optind);
-  char **files = argv + optind;
-  const int n = argc - optind;
+  char **files = argv + optind, *both[2];
+  int n = argc - optind;
+  if (r.output && !r.out_dir && fleet_is_folder(r.output)) {
+    r.out_dir = r.output;
+  } else if (r.output && n == 1 && !r.out_dir) {
+    both[0] = files[0];
+    both[1] = r.output;
+    files = both;
+    n = 2;
+  } else if (r.output) {
+    code = cli_usage("-o replaces OUT, so repair expects one model: `repair --target T IN -o OUT`");
+  }
+  if (code == EXIT_DONE) code = check_use(&r, n);
   if (code == EXIT_DONE)
     code = cli_check_certificate(r.certificate,
                                  !r.out_dir && !r.dry_run && !fleet_is_folder(files[0]), files[0],
