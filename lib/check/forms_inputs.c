@@ -133,7 +133,7 @@ static void attention_mask(surg__checker *c, const surg_node *n) {
   c->since = (surg__since){0};
 }
 
-/* A query of rank 3 needs the numbers of heads. */
+/* A query of rank 3 needs the numbers of heads; a past has rank 4. */
 static void attention(surg__checker *c, const surg_node *n) {
   static const char *const names[] = {"q_num_heads", "kv_num_heads"};
   const surg_type *x = surg__check_ranked(n, 0);
@@ -142,6 +142,13 @@ static void attention(surg__checker *c, const surg_node *n) {
     if (heads && (heads->ref || heads->u.i > 0)) continue;
     c->since = heads ? surg__check_since(n) : (surg__since){0};
     surg__check_wrong(c, n, "input 0 has rank 3, which needs attribute \"%s\"", names[i]);
+    return;
+  }
+  for (size_t i = 4; i < 6; i++) {
+    const surg_type *past = surg__check_ranked(n, i);
+    if (!past || past->rank == 4) continue;
+    c->since = surg__check_since(n);
+    (void)surg__rank_is(c, n, i, 4);
     return;
   }
   attention_mask(c, n);

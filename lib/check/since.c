@@ -254,7 +254,11 @@ static surg__since attention_since(const surg_node *n) {
   const surg_type *k = surg__check_ranked(n, 4), *v = surg__check_ranked(n, 5);
   if (surg_node_input(n, 4) && surg_node_input(n, 5)) {
     if (!k || !v) return unknown;
-    if (k->rank != 4 || v->rank != 4) return all;
+    /* Compared to infer the outputs for the next past. */
+    if (k->rank != 4 || v->rank != 4)
+      return surg_node_output_count(n) >= 3   ? all
+             : surg_node_output_count(n) == 1 ? none
+                                              : unknown;
   }
   for (size_t i = 0; i < 3; i++) {
     const surg_type *x = surg__check_ranked(n, i);
