@@ -53,6 +53,13 @@ bool surg__judge_fits_attrs(surg__judge *j);
 /* Reports that support of a node is unknown, as nothing states that the engine has an element type
  * of it (key `elements`). For a node that fits the fact j->f. */
 void surg__judge_open_types(surg__judge *j);
+/* What a judgement of a copy said: the worst verdict, and its first text. surg__judge_hear collects
+ * it as surg__objection_fn. */
+typedef struct surg__judge_heard {
+  surg__verdict worst;
+  char text[300];
+} surg__judge_heard;
+void surg__judge_hear(void *user, const surg__objection *o);
 /* Whether it is a Constant, by name: a node with an error finding has no schema, and judges ask
  * about such nodes. */
 bool surg__judge_is_constant(const surg_node *n);

@@ -217,14 +217,8 @@ static void drop_overloads(const surg__target *t, surg_model *m) {
   }
 }
 
-/* The findings of a judgement, and the first text of the worst. */
-typedef struct heard {
-  surg__verdict worst;
-  char text[300];
-} heard;
-
-static void hear(void *user, const surg__objection *o) {
-  heard *h = user;
+void surg__judge_hear(void *user, const surg__objection *o) {
+  surg__judge_heard *h = user;
   if (o->verdict == SURG__LEGAL || h->worst == SURG__ILLEGAL || o->verdict == h->worst) return;
   h->worst = o->verdict;
   snprintf(h->text, sizeof h->text, "%s", o->text ? o->text : "");
@@ -241,8 +235,8 @@ static size_t first_lax(const surg__target *t, const surg_model *m, bool valuele
 }
 
 static surg_status judge_copy(const surg__target *t, const surg_model *m, bool empty,
-                              surg__judge_model_fn judge, heard *h) {
-  *h = (heard){.worst = SURG__LEGAL};
+                              surg__judge_model_fn judge, surg__judge_heard *h) {
+  *h = (surg__judge_heard){.worst = SURG__LEGAL};
   surg_model *copy = surg_model_clone(m);
   if (!copy) return surg__alloc_status(t->ctx);
   bool possible = true, emptied = false;
@@ -266,16 +260,17 @@ static surg_status judge_copy(const surg__target *t, const surg_model *m, bool e
   if (emptied) lists.empty_lists = SURG__YES;
   /* A type 0 is one that shape inference does not find here. */
   if (!empty && first_lax(t, m, true) < m->defects.count) lists.undefined_types.n = 0;
-  if (s == SURG_OK && possible) s = judge(&lists, copy, hear, h);
+  if (s == SURG_OK && possible) s = judge(&lists, copy, surg__judge_hear, h);
   if (h->worst == SURG__LEGAL && (!possible || emptied))
-    *h = (heard){.worst = SURG__UNKNOWN, .text = "whether its kernel accepts that is unknown"};
+    *h = (surg__judge_heard){.worst = SURG__UNKNOWN,
+                             .text = "whether its kernel accepts that is unknown"};
   surg_model_free(copy);
   return s;
 }
 
 /* Reports that the model is not supported as the engine reads it, or that this is unknown. */
-static void doubt(const surg__target *t, const surg_node *n, const heard *h, surg__objection_fn fn,
-                  void *user) {
+static void doubt(const surg__target *t, const surg_node *n, const surg__judge_heard *h,
+                  surg__objection_fn fn, void *user) {
   char text[500];
   snprintf(text, sizeof text, "overload %s is ignored; as the engine reads it: %s",
            surg__q(t->ctx, n->overload), h->text);
@@ -288,7 +283,7 @@ static void doubt(const surg__target *t, const surg_node *n, const heard *h, sur
 
 /* Reports that no reading of the model is supported, or that this is unknown: judging the model
  * itself may find nothing, as a node with a defect has no schema. */
-static void refuse(const surg__target *t, surg_model *m, size_t defect, const heard *h,
+static void refuse(const surg__target *t, surg_model *m, size_t defect, const surg__judge_heard *h,
                    surg__verdict verdict, surg__objection_fn fn, void *user) {
   char text[500];
   surg_finding f = {.size = sizeof f};
@@ -326,7 +321,7 @@ surg_status surg__judge_lax(const surg__target *t, surg_model *m, surg__judge_mo
   const size_t d = first_lax(t, m, false);
   const surg_node *overloaded = t->lax_attributes ? next_overloaded(t, m, NULL) : NULL;
   if (d == m->defects.count && !overloaded) return judge(t, m, fn, user);
-  heard absent, empty;
+  surg__judge_heard absent, empty;
   surg_status s = judge_copy(t, m, false, judge, &absent);
   if (s != SURG_OK) return s;
   empty = absent;

@@ -81,19 +81,6 @@ static bool cut(surg_node *n, const surg_attr *a) {
              : surg_node_set_ints(n, name, list, count) == SURG_OK;
 }
 
-/* The worst objection of a judgement, and its text. */
-typedef struct heard {
-  surg__verdict worst;
-  char text[300];
-} heard;
-
-static void hear(void *user, const surg__objection *o) {
-  heard *h = user;
-  if (o->verdict <= h->worst) return;
-  h->worst = o->verdict;
-  snprintf(h->text, sizeof h->text, "%s", o->text ? o->text : "");
-}
-
 /* Passes objections on, those that an attribute decides as unknown. */
 typedef struct relay {
   surg__objection_fn fn;
@@ -109,7 +96,7 @@ static void pass_on(void *user, const surg__objection *o) {
 }
 
 static surg_status judge_cut(const surg__target *t, surg_model *m, surg__judge_model_fn judge,
-                             heard *h) {
+                             surg__judge_heard *h) {
   surg_model *copy = surg_model_clone(m);
   if (!copy) return surg__alloc_status(t->ctx);
   surg_node *n = NULL;
@@ -117,8 +104,8 @@ static surg_status judge_cut(const surg__target *t, surg_model *m, surg__judge_m
   bool possible = true;
   while (possible && next_cut(copy, &n, &i)) possible = cut(n, n->attrs[i]);
   surg_status s = copy->status;
-  if (s == SURG_OK && possible) s = judge(t, copy, hear, h);
-  if (!possible) *h = (heard){.worst = SURG__UNKNOWN, .text = "it cannot be cut"};
+  if (s == SURG_OK && possible) s = judge(t, copy, surg__judge_hear, h);
+  if (!possible) *h = (surg__judge_heard){.worst = SURG__UNKNOWN, .text = "it cannot be cut"};
   surg_model_free(copy);
   return s;
 }
@@ -127,9 +114,9 @@ surg_status surg__judge_wide(const surg__target *t, surg_model *m, surg__judge_m
                              surg__objection_fn fn, void *user) {
   surg_node *n = NULL;
   uint32_t i = 0;
-  heard own = {.worst = SURG__LEGAL}, narrow = own;
+  surg__judge_heard own = {.worst = SURG__LEGAL}, narrow = own;
   if (!t->onnx_inference || !next_cut(m, &n, &i)) return judge(t, m, fn, user);
-  surg_status s = judge(t, m, hear, &own);
+  surg_status s = judge(t, m, surg__judge_hear, &own);
   if (s == SURG_OK) s = judge_cut(t, m, judge, &narrow);
   if (s != SURG_OK) return s;
   relay r = {fn, user, own.worst == SURG__ILLEGAL && narrow.worst != SURG__ILLEGAL};
