@@ -103,10 +103,11 @@ static void feed_readers(cutting *c, const surg_value *v) {
   }
 }
 
-/* Computes `fed`, in graph order. */
+/* Computes `fed`, in graph order. Weights that IR version 3 lists as inputs are constants. */
 static void feed(cutting *c) {
   const surg_graph *g = surg_model_graph(c->m);
-  for (size_t k = 0; k < surg_graph_input_count(g); k++) feed_readers(c, surg_graph_input(g, k));
+  for (size_t k = 0; k < surg_graph_input_count(g); k++)
+    if (!surg_value_constant(surg_graph_input(g, k))) feed_readers(c, surg_graph_input(g, k));
   for (size_t i = 0; i < c->n; i++) {
     spot *s = &c->spots[i];
     s->fed |= s->blocked || surg_node_nondeterministic(s->node);
