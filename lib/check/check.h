@@ -20,9 +20,9 @@ size_t surg__check_rules(const surg__rule_info **all);
 const surg__rule_info *surg__check_rule(const char *code); /* never NULL */
 
 /* Which releases of ONNX report a contradiction when they infer shapes, by their newest opset (27:
- * builds after the release of opset 26): none
- * up to `until` (UINT8_MAX: none at all), all from `from` on; of those between nothing is known. 0
- * and 0: all do. Engines that use an earlier release import the model. */
+ * builds after the release of opset 26): none up to `until` (UINT8_MAX: none at all), all from
+ * `from` on; of those between nothing is known. 0 and 0: all do. Engines that use an earlier
+ * release import the model. */
 typedef struct surg__since {
   uint8_t until, from;
 } surg__since;

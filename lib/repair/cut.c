@@ -179,8 +179,9 @@ surg_status surg_cut_supported(const surg_cut *c, bool *supported) {
 
 /* --- with a repair of the middle part --- */
 
-/* The node of the model that a node of a repaired part stands for: that of an output with the same
- * name, or of one of the nodes that follow. NULL: none of the next ones. */
+/* The node of the model that a node of a repaired part comes from: the producer of a value with the
+ * name of one of its outputs, or of an output of a node after it. NULL: no such name within STEPS
+ * nodes. */
 static const surg_node *origin(const surg_cut *c, const surg_node *n) {
   for (unsigned step = 0; n && step < STEPS; step++) {
     const surg_node *next = NULL;

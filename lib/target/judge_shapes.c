@@ -40,8 +40,8 @@ static bool fits_rank(surg__judge *j, const surg__tspan *want, const surg_value 
   return false;
 }
 
-/* The index of a variadic input of that name, which stands for all that follow; otherwise past the
- * last input. */
+/* The index of the first input of a variadic parameter of that name, to which all inputs after it
+ * belong; otherwise the number of inputs. */
 static size_t variadic(const surg__judge *j, const char *name) {
   const size_t n = surg_node_input_count(j->n);
   for (size_t i = 0; j->s && i < j->s->n_inputs; i++)
