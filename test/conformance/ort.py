@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives programs that answer a line with a line of JSON, and survives their crashes: ONNX Runtime
-(ort_pairs.cjs, ort_shapes.cjs) above all."""
+(engines/ort_pairs.cjs, engines/ort_shapes.cjs) above all."""
 import json
 import os
 import select
@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+DRIVERS = os.path.join(HERE, "engines")  # programs that drive an engine
 SECONDS = 120
 
 
@@ -63,22 +64,22 @@ def importer(engine):
     """The command that says of models whether an engine imports them (import_js.cjs), or None."""
     if engine.startswith("opencv") and not engine.startswith("opencv-js"):
         python = opencv()
-        return [python, os.path.join(HERE, "import_opencv.py")] if python else None
+        return [python, os.path.join(DRIVERS, "import_opencv.py")] if python else None
     script = SCRIPTS.get(engine.rpartition("-")[0], "import_js.cjs")
     folder = package(engine)
-    return ["node", os.path.join(HERE, script), folder] if folder else None
+    return ["node", os.path.join(DRIVERS, script), folder] if folder else None
 
 
 def known(name):
-    """A list of this folder: {end of path: cause}."""
-    with open(os.path.join(HERE, name), encoding="utf-8") as f:
+    """A list of the folder `known`: {end of path: cause}."""
+    with open(os.path.join(HERE, "known", name + ".tsv"), encoding="utf-8") as f:
         lines = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
     return dict(lines)
 
 
 def script(name, engine="ort-1.30.0"):
-    """The command that runs a script of this folder in ONNX Runtime."""
-    return ["node", os.path.join(HERE, name), package(engine)]
+    """The command that runs a script of the folder `engines` in ONNX Runtime."""
+    return ["node", os.path.join(DRIVERS, name), package(engine)]
 
 
 class Child:

@@ -12,7 +12,7 @@ const path = require('path');
 const readline = require('readline');
 const { TOLERANCE, near } = require('./ort_near.cjs');
 const { readAll } = require('./tensor_pb.cjs');
-const { engines } = require('../../lib/probe/npm.cjs');
+const { engines } = require('../../../lib/probe/npm.cjs');
 
 const folder = path.resolve(process.argv[2], 'node_modules');
 

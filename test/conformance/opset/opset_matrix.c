@@ -27,7 +27,7 @@
 #include "check/check.h"
 #include "pass/pass.h"
 #include "run/verify.h"
-#include "suite.h"
+#include "../suite.h"
 
 #define MOST_TARGETS 40
 #define NEWEST_OF_ORT 26 /* the opset of ONNX Runtime 1.30 */

@@ -6,7 +6,7 @@
 const fs = require('fs');
 const path = require('path');
 const readline = require('readline');
-const { engines } = require('../../lib/probe/npm.cjs');
+const { engines } = require('../../../lib/probe/npm.cjs');
 
 const engine = engines.tractjs(path.join(path.resolve(process.argv[2]), 'node_modules'));
 

@@ -8,7 +8,7 @@ const fs = require('fs');
 const path = require('path');
 const readline = require('readline');
 const { fields, message: encode, readAll } = require('./tensor_pb.cjs');
-const { engines } = require('../../lib/probe/npm.cjs');
+const { engines } = require('../../../lib/probe/npm.cjs');
 
 const engine = engines['@techstark/opencv-js'](path.join(path.resolve(process.argv[2]), 'node_modules'));
 // The module, which `run` of the engine may replace.
