@@ -157,6 +157,8 @@ static surg_status search(surg_repair *r, const surg_model *model, const surg__t
     surg__repair_counts strict = r->after;
     if (x->t != t) s = surg__repair_count(t, x->m, &strict, NULL);
     r->misread = strict.misread;
+    /* A version that is not known may reject what the known one before it misreads. */
+    if (strict.unknown > r->after.unknown) r->after.unknown = strict.unknown;
     x->t = t;
     return s;
   }

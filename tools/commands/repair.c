@@ -255,10 +255,11 @@ static void tell_verdict(const repairing *r, const surg_repair_result *x) {
   else
     fprintf(stderr, ": unsupported by %s for %zu reason%s; %s\n", name, before,
             before == 1 ? "" : "s",
-            x->unsupported ? "some reasons remain"
-            : x->misread   ? "now imported, and some of it computed otherwise"
-            : x->unknown   ? "now support is unknown"
-                           : "now supported");
+            x->unsupported             ? "some reasons remain"
+            : x->misread && x->unknown ? "some of it is computed otherwise, if it is imported"
+            : x->misread               ? "now imported, and some of it computed otherwise"
+            : x->unknown               ? "now support is unknown"
+                                       : "now supported");
 }
 
 /* Reports the defects that the repair leaves: `mend` cannot cure them, and the engine does not
@@ -302,8 +303,8 @@ static void tell(const repairing *r, const surg_repair_result *x) {
     fprintf(stderr, "  %zu fact%s unknown (onnxsurg check --target %s lists them)\n", x->unknown,
             x->unknown == 1 ? "" : "s", surg_target_name(r->t));
   tell_defects(r);
-  const bool more = (surg_exactness)x->wanted > r->given.most ||
-                    (x->wanted_interface && !r->given.interface);
+  const bool more =
+      (surg_exactness)x->wanted > r->given.most || (x->wanted_interface && !r->given.interface);
   consent_spell(with, sizeof with, (repair_consent){x->wanted, x->wanted_interface});
   if (x->refused[0] && (x->unsupported || (x->unknown && more)))
     fprintf(stderr, "  would help, and needs consent (%s): %s\n", with, x->refused);
@@ -783,9 +784,9 @@ int cmd_repair(int argc, char **argv) {
   }
   if (code == EXIT_DONE) code = check_use(&r, n);
   if (code == EXIT_DONE)
-    code = cli_check_certificate(r.certificate,
-                                 !r.out_dir && !r.dry_run && !fleet_is_folder(files[0]), files[0],
-                                 n == 2 ? files[1] : NULL);
+    code =
+        cli_check_certificate(r.certificate, !r.out_dir && !r.dry_run && !fleet_is_folder(files[0]),
+                              files[0], n == 2 ? files[1] : NULL);
   if (code == EXIT_DONE && (r.out_dir || fleet_is_folder(files[0]))) {
     code = repair_all(&r, files, n);
   } else if (code == EXIT_DONE) {

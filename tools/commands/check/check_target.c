@@ -112,8 +112,8 @@ static void print_verdict(const report *r, const surg_target *t, surg_verdict v,
     printf(": %s by %s", r->verdict, surg_target_name(t));
   if (v == SURG_UNSUPPORTED) put_reasons(all->unsupported, "reason");
   if (v == SURG_UNSUPPORTED && all->misread == all->unsupported)
-    printf(all->fed ? " (it may import the model, and then computes something else)"
-                    : " (it imports the model and computes something else)");
+    printf(all->fed || all->unknown ? " (it may import the model, and then computes something else)"
+                                    : " (it imports the model and computes something else)");
   if (v == SURG_SUPPORT_UNKNOWN) put_reasons(all->unknown, "fact");
   printf("\n  source: %s\n", surg_target_source(t));
 }
