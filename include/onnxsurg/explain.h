@@ -50,7 +50,8 @@ SURG_EXPORT surg_status surg_explain(const surg_messages *all, const char *text,
                                      size_t *count);
 /* In the callback: calls `fn` (may be NULL) for every place of a model that the message is about,
  * and counts them in *seen (may be NULL). Infers types. SURG_ENOTFOUND: the message names nothing
- * that could be looked for. O(model) */
+ * that could be looked for. SURG_EINVALID, reported: the facts by which its file describes it are
+ * no target. O(model) */
 SURG_EXPORT surg_status surg_explanation_look(const surg_explanation *e, surg_model *model,
                                               surg_place_fn fn, void *user, size_t *seen);
 

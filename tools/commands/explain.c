@@ -40,6 +40,7 @@ typedef struct explaining {
   json_t *list, *places; /* NULL: print text */
   size_t shown;
   bool open, failed;
+  bool unread; /* the facts of a message are no target: nothing could be looked for */
 } explaining;
 
 /* --- shared with repair and doctor --- */
@@ -187,6 +188,7 @@ static surg_status look(explaining *x, const surg_explanation *e, size_t *seen) 
   const surg_status s =
       x->model.m ? surg_explanation_look(e, x->model.m, seen_one, x, &more) : SURG_OK;
   *seen += more;
+  if (s == SURG_EINVALID) x->unread = true;
   return s == SURG_ENOTFOUND && *seen ? SURG_OK : s;
 }
 
@@ -281,7 +283,7 @@ static int finish(const explaining *x, size_t count) {
   if (x->list)
     cli_print_json(
         json_pack("{s:i,s:b,s:o}", "schema", 1, "known", count > 0, "messages", x->list));
-  return !count || x->open ? EXIT_MODEL : EXIT_DONE;
+  return x->unread ? EXIT_IO : !count || x->open ? EXIT_MODEL : EXIT_DONE;
 }
 
 /* --- the command --- */
