@@ -158,6 +158,12 @@ void surg_pass_used(surg_pass_ctx *p, surg_exactness e) {
   if (e > p->needs) p->needs = e;
 }
 
+surg_status surg__pass_shelter(surg_pass_ctx *p) {
+  const surg_status s = p->sheltered ? SURG_OK : surg_model_shelter(surg_pass_model(p));
+  p->sheltered = s == SURG_OK;
+  return s;
+}
+
 void surg__pass_used_own(surg_pass_ctx *p, surg_exactness e) {
   const surg_exactness needs = p->needs;
   surg_pass_used(p, e);

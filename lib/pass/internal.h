@@ -210,6 +210,7 @@ struct surg_pass_ctx {
   const surg__errors *errors; /* of the model before a plugin or an edit; else NULL */
   uint64_t types;             /* with `errors`: a hash of the types of inputs and outputs */
   bool no_memory;             /* a call by the pass ran out of memory */
+  bool sheltered;             /* surg__pass_shelter has marked nodes */
   char undeclared[64];        /* an option it read without declaring it, or empty */
 };
 

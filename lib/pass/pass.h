@@ -231,6 +231,11 @@ surg_exactness surg__pass_limit(const surg_pass_ctx *p);
 bool surg__pass_limited(const surg_pass_ctx *p);
 /* As surg_pass_used, for a rule that the user wrote. */
 void surg__pass_used_own(surg_pass_ctx *p, surg_exactness e);
+/* surg_model_shelter at the first call by a pass; later calls keep the marks. They stay valid for
+ * the next graph, as they do within one, if what the pass edits keeps all values and no marked
+ * node changes: the other nodes were searched with what is known of their inputs. A search after
+ * each graph would be quadratic in the number of graphs. */
+surg_status surg__pass_shelter(surg_pass_ctx *p);
 
 /* --- check_each.c: compares the original model with the result by running both --- */
 

@@ -56,19 +56,6 @@ static bool want(void *user, const surg_rule *r) {
          surg_pass_allows_rule(c->p, r);
 }
 
-/* Whether a selected rule may make inputs constant that must not be (surg_model_shelter): to find
- * these needs the whole model, after every graph that changed. */
-static bool simplifies(const choice *c) {
-  static const char group[] = "simplify";
-  surg_context *ctx = surg_pass_context(c->p);
-  if (!c->count) return strcmp(c->group, group) == 0;
-  for (size_t i = 0; i < surg_context_rule_count(ctx); i++) {
-    const surg_rule *r = surg_context_rule(ctx, i);
-    if (strcmp(surg_rule_group(r), group) == 0 && meant(c, r)) return true;
-  }
-  return false;
-}
-
 /* Rejects names that no rule has. */
 static surg_pass_result check_names(const choice *c) {
   surg_context *ctx = surg_pass_context(c->p);
@@ -138,9 +125,7 @@ static surg_pass_result run(surg_pass_ctx *p, surg_graph *g) {
   choice c;
   if (!read_options(p, &c)) return SURG_PASS_FAILED;
   uint64_t *before = surg_pass_alloc(p, (c.count + 1) * sizeof *before);
-  if (!before || check_names(&c) == SURG_PASS_FAILED ||
-      (simplifies(&c) && surg_model_shelter(surg_pass_model(p)) != SURG_OK))
-    return SURG_PASS_FAILED;
+  if (!before || check_names(&c) == SURG_PASS_FAILED) return SURG_PASS_FAILED;
   for (size_t i = 0; i < c.count; i++) before[i] = surg_pass_counted(p, c.names[i]);
   const surg_pass_result result = surg_pass_rewrite_graph(p, g, want, &c);
   if (tell_kept(&c, g) == SURG_PASS_FAILED) return SURG_PASS_FAILED;

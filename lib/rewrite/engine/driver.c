@@ -74,6 +74,17 @@ static bool collect(driver *d, surg_rule_filter want, void *user) {
   return rules->failed = false, !failed;
 }
 
+static bool simplifies(const surg_rule *r) {
+  return strcmp(r->group, "simplify") == 0;
+}
+
+/* Marks the nodes that rules of group `simplify` must not change, if there is such a rule. */
+static bool find_sheltered(const driver *d) {
+  for (size_t i = 0; i < d->slots.count; i++)
+    if (simplifies(d->slots.items[i].rule)) return surg__pass_shelter(d->pass) == SURG_OK;
+  return true;
+}
+
 /* Queues a node for a visit, unless it is queued already. False: out of memory. */
 static bool queue(driver *d, surg_node *n) {
   if (n->queued) return true;
@@ -262,7 +273,7 @@ static bool ready(driver *d, slot *s) {
 /* Whether a `simplify` rule would change a node that must not become constant
  * (surg_model_shelter). */
 static bool sheltered(const surg__match *m) {
-  if (strcmp(m->rule->group, "simplify")) return false;
+  if (!simplifies(m->rule)) return false;
   for (uint16_t k = 0; k < m->rule->match.n; k++)
     if (m->nodes[k] && m->nodes[k]->sheltered) return true;
   return false;
@@ -327,7 +338,7 @@ surg_pass_result surg_pass_rewrite_graph(surg_pass_ctx *p, surg_graph *g, surg_r
   m->ctx = ctx;
   m->pass = p;
   m->arena = &d->arena;
-  if (collect(d, want, user))
+  if (collect(d, want, user) && find_sheltered(d))
     run(d);
   else
     d->failed = true;
