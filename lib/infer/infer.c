@@ -155,7 +155,7 @@ static surg_status infer_all(surg__infer *c) {
   if (c->nomem || m->status != SURG_OK)
     return m->status != SURG_OK ? m->status : surg__fail(m, surg__alloc_status(m->ctx));
   if (c->cancelled) return drop_results(c);
-  if (!c->assumed) surg__infer_filled(m);
+  surg__infer_filled(m);
   m->inferred_epoch = c->of_calls ? 0 : m->epoch + 1;
   return SURG_OK;
 }
@@ -184,31 +184,6 @@ surg_status surg__infer_believed(surg_model *m, surg__beliefs beliefs) {
 
 surg_status surg_model_infer_calls(surg_model *m) {
   return surg__infer_functions(m);
-}
-
-/* Whether inference visits the nodes of the graph once: not in a loop body, which is walked in
- * rounds, nor in a function. */
-static bool walked_once(const surg_graph *g) {
-  for (; g; g = surg_graph_parent(g)) {
-    const surg_node *n = surg_graph_parent_node(g);
-    if (surg_graph_get_kind(g) == SURG_GRAPH_MAIN) return true;
-    if (!n || surg_node_op(n) != SURG_OP_If) return false;
-  }
-  return false;
-}
-
-surg_node *surg_node_branch_fails(surg_node *n, bool taken) {
-  const surg_value *condition = n && !n->erased ? surg_node_input(n, 0) : NULL;
-  if (!condition || surg_node_op(n) != SURG_OP_If || !walked_once(n->graph)) return NULL;
-  surg_model *m = n->graph->model;
-  if (m->status != SURG_OK) return NULL;
-  surg__infer c = {.m = m,
-                   .elems_left = SURG__ELEMS_TOTAL,
-                   .assumed = condition,
-                   .assumed_as = taken,
-                   .watched = n->graph};
-  if (infer_all(&c) != SURG_OK || surg__infer_calls(m, NULL, NULL) != SURG_OK) return NULL;
-  return c.failing;
 }
 
 surg_status surg_model_infer(surg_model *m) {

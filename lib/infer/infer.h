@@ -145,6 +145,9 @@ void surg__infer_doubt(surg_value *v);
 #define SURG__WORK_LEAST 65536u
 #define SURG__ROUNDS 4u /* walks of a loop body; in the last one the shapes of states are unknown */
 void surg__infer_walk(surg__infer *c, surg_graph *g);
+/* Infers the outputs of one node, with `bodies` after what is in its subgraphs. All values that it
+ * reads have states. */
+void surg__infer_again(surg__infer *c, surg_node *n, bool bodies);
 size_t surg__infer_work(const surg_model *m);
 /* Sets c->n to the node; false: it has no rule, or its attributes are unknown. */
 bool surg__infer_prepare(surg__infer *c, const surg_node *n);

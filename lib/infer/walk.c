@@ -390,13 +390,29 @@ static void step(surg__infer *c, frames *stack) {
 
 #define TICK 64u /* visits between two questions whether to cancel */
 
+static bool goes_on(surg__infer *c) {
+  if (++c->ticks % TICK == 0) c->cancelled = surg__cancelled(c->m->ctx);
+  return !c->nomem && !c->cancelled && c->m->status == SURG_OK;
+}
+
 void surg__infer_walk(surg__infer *c, surg_graph *g) {
   frames stack = {0};
   push(c, &stack, g, NULL);
-  while (stack.count && !c->nomem && !c->cancelled && c->m->status == SURG_OK) {
-    step(c, &stack);
-    if (++c->ticks % TICK == 0) c->cancelled = surg__cancelled(c->m->ctx);
+  while (stack.count && goes_on(c)) step(c, &stack);
+  surg__vec_free(c->m->ctx, &stack);
+}
+
+void surg__infer_again(surg__infer *c, surg_node *n, bool bodies) {
+  frames stack = {0};
+  surg_graph *body;
+  if (!bodies || !has_bodies(n)) {
+    infer_node(c, n);
+    return;
   }
+  for (size_t k = 0; (body = surg_node_subgraph(n, k)) != NULL; k++) surg__infer_forget(c, body);
+  if (!surg__vec_push(c->m->ctx, &stack, (frame){.node = n})) c->nomem = true;
+  while ((stack.count > 1 || (stack.count && stack.items[0].node == n)) && goes_on(c))
+    step(c, &stack);
   surg__vec_free(c->m->ctx, &stack);
 }
 

@@ -13,56 +13,54 @@
 
 #include <assert.h>
 
-#define TRIALS (UINT64_C(1) << 18) /* most nodes inferred again for this, times four */
-
 /* --- whether an output depends on a node --- */
 
-typedef struct reach {
-  const surg_graph *graph;
+/* The nodes of a graph that its outputs depend on. */
+typedef struct live {
+  const surg_graph *graph; /* NULL: not collected */
   table seen;
   surg_node **queue;
   size_t count;
-} reach;
+} live;
 
-/* Adds a node to the queue once; false: out of memory. */
-static bool meet(reach *r, surg_node *n) {
-  if (table_has(&r->seen, n)) return true;
-  if (!table_put(&r->seen, n)) return false;
-  assert(r->count < surg_graph_node_count(r->graph)); /* each node is added once */
-  r->queue[r->count++] = n;
+/* Adds the producer of a value, if it is in the graph. False: out of memory. */
+static bool meet(live *l, const surg_value *v) {
+  surg_node *n = v ? surg_value_producer(v, NULL) : NULL;
+  if (!n || surg_node_graph(n) != l->graph || table_has(&l->seen, n)) return true;
+  if (!table_put(&l->seen, n)) return false;
+  assert(l->count < surg_graph_node_count(l->graph)); /* each node is added once */
+  l->queue[l->count++] = n;
   return true;
 }
 
-/* The node of the graph that contains the use, directly or in a subgraph; NULL: a graph output. */
-static surg_node *reader(const reach *r, const surg_use *u) {
-  const surg_graph *g = surg_use_graph(u);
-  surg_node *n = surg_use_get_kind(u) == SURG_USE_NODE ? surg_use_node(u) : NULL;
-  while (g != r->graph) {
-    n = surg_graph_parent_node(g);
-    assert(n); /* a use is in the value's graph or a subgraph */
-    g = surg_node_graph(n);
+/* Adds what a node reads, itself and in its subgraphs. Recursion is bounded by how deep graphs
+ * nest. */
+static bool meet_inputs(live *l, const surg_node *n) {
+  const surg_graph *inner;
+  for (size_t i = 0; i < surg_node_input_count(n); i++)
+    if (!meet(l, surg_node_input(n, i))) return false;
+  for (size_t k = 0; (inner = surg_node_subgraph(n, k)) != NULL; k++) {
+    for (size_t i = 0; i < surg_graph_output_count(inner); i++)
+      if (!meet(l, surg_graph_output(inner, i))) return false;
+    for (const surg_node *x = surg_graph_first_node(inner); x; x = surg_node_next(x))
+      if (!meet_inputs(l, x)) return false;
   }
-  return n;
+  return true;
 }
 
 /* Whether an output of its graph depends on n. On out of memory sets `failed`. */
-static bool matters(fold_state *f, surg_node *n) {
+static bool matters(fold_state *f, live *l, surg_node *n) {
   const surg_graph *g = surg_node_graph(n);
-  const size_t nodes = surg_graph_node_count(g);
-  reach r = {.graph = g, .queue = surg_pass_alloc(f->pass, nodes * sizeof *r.queue)};
-  f->failed = f->failed || !r.queue || !table_make(&r.seen, f->pass, nodes) || !meet(&r, n);
-  for (size_t i = 0; i < r.count && !f->failed; i++) {
-    for (size_t k = 0; k < surg_node_output_count(r.queue[i]); k++) {
-      const surg_value *v = surg_node_output(r.queue[i], k);
-      for (const surg_use *u = v ? surg_value_first_use(v) : NULL; u; u = surg_use_next(u)) {
-        if (surg_use_get_kind(u) == SURG_USE_SOFT) continue;
-        surg_node *by = reader(&r, u);
-        if (!by) return true;
-        f->failed = f->failed || !meet(&r, by);
-      }
-    }
+  if (l->graph != g) {
+    const size_t nodes = surg_graph_node_count(g);
+    *l = (live){.graph = g, .queue = surg_pass_alloc(f->pass, nodes * sizeof *l->queue)};
+    bool ok = l->queue && table_make(&l->seen, f->pass, nodes);
+    for (size_t i = 0; ok && i < surg_graph_output_count(g); i++)
+      ok = meet(l, surg_graph_output(g, i));
+    for (size_t i = 0; ok && i < l->count; i++) ok = meet_inputs(l, l->queue[i]);
+    if (!ok) return !(f->failed = true);
   }
-  return false;
+  return table_has(&l->seen, n);
 }
 
 /* --- selecting the branch --- */
@@ -78,31 +76,65 @@ static bool differ(const surg_node *n) {
   return false;
 }
 
-/* Folds n if exactly one of its branches fails. */
-static bool try_branches(fold_state *f, surg_node *n) {
-  surg_node *next = NULL, *fails[2];
-  for (int taken = 0; taken < 2; taken++) fails[taken] = surg_node_branch_fails(n, taken != 0);
+/* An If and the branch that is left. */
+typedef struct choice {
+  surg_node *n;
+  bool taken;
+} choice;
+
+typedef struct search {
+  live live;
+  const surg_graph *graph; /* of the last condition that was tried */
+  const surg_value *condition;
+  surg_node *fails[2]; /* what fails if it is false, and if it is true */
+} search;
+
+/* Whether exactly one branch of n fails; *taken: the other one is then_branch. */
+static bool decided(fold_state *f, search *s, surg_node *n, bool *taken) {
+  const surg_value *condition = surg_node_input(n, 0);
+  if (s->condition != condition || s->graph != surg_node_graph(n)) {
+    for (int is = 0; is < 2; is++) s->fails[is] = surg_node_branch_fails(n, is != 0);
+    s->condition = condition;
+    s->graph = surg_node_graph(n);
+  }
   if (surg_model_status(f->model) != SURG_OK) return !(f->failed = true);
-  if (!fails[0] == !fails[1] || !matters(f, fails[0] ? fails[0] : fails[1])) return false;
-  return fold_branch(f, n, fails[0] != NULL, &next);
+  *taken = s->fails[0] != NULL;
+  if (!s->fails[0] == !s->fails[1]) return false;
+  return matters(f, &s->live, s->fails[0] ? s->fails[0] : s->fails[1]);
 }
 
-bool fold_doomed(fold_state *f) {
-  bool any = false;
-  uint64_t nodes = 0, spent = 0;
+static size_t count_ifs(const fold_state *f) {
+  size_t count = 0;
   for (surg_graph *g = surg_model_next_graph(f->model, NULL); g;
        g = surg_model_next_graph(f->model, g))
-    nodes += surg_graph_node_count(g);
-  for (surg_graph *g = surg_model_next_graph(f->model, NULL); g && !any;
-       g = surg_model_next_graph(f->model, g)) {
-    for (surg_node *n = surg_graph_first_node(g), *next; n && !any && !f->failed; n = next) {
-      next = surg_node_next(n);
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n))
+      count += surg_node_op(n) == SURG_OP_If;
+  return count;
+}
+
+/* All Ifs are decided before the first is folded: what is proven of one stays true for the inputs
+ * for which the model has a result, and types are inferred once. */
+bool fold_doomed(fold_state *f) {
+  const size_t ifs = count_ifs(f);
+  choice *found = surg_pass_alloc(f->pass, (ifs + 1) * sizeof *found);
+  search s = {0};
+  size_t count = 0;
+  bool any = false;
+  if (!found) f->failed = true;
+  if (!ifs || f->failed) return false;
+  if (surg_model_infer(f->model) != SURG_OK) return !(f->failed = true);
+  for (surg_graph *g = surg_model_next_graph(f->model, NULL); g && !f->failed;
+       g = surg_model_next_graph(f->model, g))
+    for (surg_node *n = surg_graph_first_node(g); n && !f->failed; n = surg_node_next(n)) {
       if (surg_node_op(n) != SURG_OP_If || fold_keeps(f, n) || surg_node_nondeterministic(n))
         continue;
-      if (surg_model_infer(f->model) != SURG_OK) return !(f->failed = true);
-      if (!differ(n) || (spent = fold_plus(spent, nodes)) > TRIALS) continue;
-      any = try_branches(f, n);
+      choice c = {n, false};
+      if (differ(n) && decided(f, &s, n, &c.taken)) found[count++] = c;
     }
+  for (size_t i = 0; i < count && !f->failed && !f->done; i++) {
+    surg_node *next = NULL;
+    if (!surg_node_erased(found[i].n) && fold_branch(f, found[i].n, found[i].taken, &next))
+      any = true;
   }
   return any;
 }
