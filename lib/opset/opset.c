@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/ptrs.h"
 #include "infer/infer.h"
 #include "ir/edit.h" /* only for surg__default_domain */
 #include "ir/ir.h" /* only for surg__types_hold and surg__locate_node */
@@ -37,6 +38,7 @@ typedef struct mover {
   surg__made made;
   SURG_VEC(surg_node *) nodes;
   SURG_VEC(blocker) blockers;
+  surg__ptrs blocked, around; /* their nodes, and the nodes with bodies that contain one */
   char lacked[240]; /* not empty: a rule was not applied since ONNX Runtime has no kernel for what
                      * it emits */
   bool trial; /* runs on a copy of the model: nothing is reported */
@@ -65,20 +67,29 @@ static void used(mover *v, surg_exactness e) {
 
 /* --- blockers --- */
 
+/* Adds a blocker to the sets; false: out of memory. */
+static bool mark_blocker(mover *v, const surg_node *n) {
+  bool added = true;
+  if (!surg__ptrs_add(v->ctx, &v->blocked, n, NULL)) return false;
+  for (n = surg_graph_parent_node(surg_node_graph(n)); n && added;
+       n = surg_graph_parent_node(surg_node_graph(n)))
+    if (!surg__ptrs_add(v->ctx, &v->around, n, &added)) return false;
+  return true;
+}
+
 static void block(mover *v, surg_node *n, const char *why) {
-  for (size_t i = 0; i < v->blockers.count; i++)
-    if (v->blockers.items[i].node == n) return;
+  if (surg__ptrs_has(&v->blocked, n)) return;
   char *text = surg__strdup(v->ctx, why);
   if (!text || !surg__vec_push(v->ctx, &v->blockers, ((blocker){n, text}))) {
     surg__free(v->ctx, text);
+    v->failed = true;
+  } else if (!mark_blocker(v, n)) {
     v->failed = true;
   }
 }
 
 static bool blocked(const mover *v, const surg_node *n) {
-  for (size_t i = 0; i < v->blockers.count; i++)
-    if (v->blockers.items[i].node == n) return true;
-  return false;
+  return surg__ptrs_has(&v->blocked, n);
 }
 
 /* --- a node that stays --- */
@@ -198,12 +209,7 @@ _Static_assert(SURG_COUNT(consent) == SURG_LOSSY + 1, "a text for each class");
 
 /* Whether a node in a body of n blocks: then n is kept, so that the blocker can be reported. */
 static bool blocked_inside(const mover *v, const surg_node *n) {
-  for (size_t i = 0; i < v->blockers.count && surg_node_subgraph(n, 0); i++) {
-    const surg_graph *g = surg_node_graph(v->blockers.items[i].node);
-    for (; g; g = surg_graph_parent(g))
-      if (surg_graph_parent_node(g) == n) return true;
-  }
-  return false;
+  return surg__ptrs_has(&v->around, n);
 }
 
 /* Applies a rule that emits operators of the target version; false, with *why: it does not
@@ -513,7 +519,12 @@ static void forget_erased(mover *v) {
     else
       v->blockers.items[kept++] = b;
   }
+  if (kept == v->blockers.count) return;
   v->blockers.count = kept;
+  surg__ptrs_free(v->ctx, &v->blocked);
+  surg__ptrs_free(v->ctx, &v->around);
+  for (size_t i = 0; i < kept; i++)
+    if (!mark_blocker(v, v->blockers.items[i].node)) v->failed = true;
 }
 
 /* The version after `at` on the way to another one. Those above the newest known
@@ -527,20 +538,40 @@ static int64_t step(const mover *v, int64_t at, int64_t to) {
   return at >= newest ? to : at + 1;
 }
 
-static void move_scope(mover *v, int64_t to) {
-  while (v->at != to && !v->failed) {
-    if (!collect(v)) v->failed = true;
-    /* Skips versions that change no operator in this model. */
-    v->next = step(v, v->at, to);
-    while (v->next != to && !v->failed && !any_changes(v, v->at, v->next))
-      v->next = step(v, v->next, to);
-    if (v->structure) find_types(v);
-    visit_all(v);
-    forget_erased(v);
-    if (v->next == to) mend_constants(v);
-    if (!v->failed && !set_import(v, v->next)) v->failed = true;
-    if (!v->trial) surg__state_step(v->pass);
-    v->at = v->next;
+/* Moves the main graph or a function to the next version that changes one of its operators. */
+static void move_step(mover *v, int64_t to) {
+  if (!collect(v)) v->failed = true;
+  v->next = step(v, v->at, to);
+  while (v->next != to && !v->failed && !any_changes(v, v->at, v->next))
+    v->next = step(v, v->next, to);
+  visit_all(v);
+  forget_erased(v);
+  if (v->next == to) mend_constants(v);
+  if (!v->failed && !set_import(v, v->next)) v->failed = true;
+  if (!v->trial) surg__state_step(v->pass);
+  v->at = v->next;
+}
+
+/* The main graph (NULL) or a function, and its import. */
+typedef struct place {
+  surg_function *function;
+  int64_t at;
+} place;
+
+/* Moves all places, a step of each in turn: types are inferred once for a step of all. */
+static void move_places(mover *v, place *places, size_t count, int64_t to) {
+  for (bool more = true; more && !v->failed;) {
+    more = false;
+    for (size_t i = 0; i < count && !v->failed; i++) {
+      if (!places[i].at || places[i].at == to) continue;
+      if (!more && v->structure) find_types(v);
+      if (v->failed) return;
+      v->function = places[i].function;
+      v->at = places[i].at;
+      move_step(v, to);
+      places[i].at = v->at;
+      more = true;
+    }
   }
 }
 
@@ -598,15 +629,19 @@ static void move_all(mover *v, int64_t to) {
   if (!anything_to_move(v, to) || (!v->trial && !surg_pass_allow(v->pass))) return;
   if (surg_model_function_count(v->m)) find_types(v);
   const int64_t model = surg_model_opset(v->m, v->domain);
-  if (model && model != to) {
-    v->at = model;
-    move_scope(v, to);
+  const size_t functions = surg_model_function_count(v->m);
+  place *places = surg__calloc(v->ctx, functions + 1, sizeof *places);
+  if (!places) {
+    v->failed = true;
+    return;
   }
-  for (size_t i = 0; i < surg_model_function_count(v->m) && !v->failed; i++) {
-    v->function = surg_model_function(v->m, i);
-    v->at = surg_function_opset(v->function, v->domain);
-    if (v->at && v->at != to) move_scope(v, to);
+  places[0] = (place){NULL, model};
+  for (size_t i = 0; i < functions; i++) {
+    surg_function *f = surg_model_function(v->m, i);
+    places[i + 1] = (place){f, surg_function_opset(f, v->domain)};
   }
+  move_places(v, places, functions + 1, to);
+  surg__free(v->ctx, places);
   if (v->failed || v->domain[0] || v->blockers.count) return;
   if (to < model) lower_ir(v, to);
 }
@@ -632,6 +667,8 @@ static void move(mover *v, int64_t to) {
 static void finish(mover *v) {
   for (size_t i = 0; i < v->blockers.count; i++) surg__free(v->ctx, v->blockers.items[i].why);
   surg__vec_free(v->ctx, &v->blockers);
+  surg__ptrs_free(v->ctx, &v->blocked);
+  surg__ptrs_free(v->ctx, &v->around);
   surg__vec_free(v->ctx, &v->nodes);
   surg__vec_free(v->ctx, &v->rules);
   surg__vec_free(v->ctx, &v->made);
@@ -687,10 +724,14 @@ surg_status surg_pass_move_blocked(surg_pass_ctx *p, const char *domain, int64_t
   v.m = surg_model_clone(v.m);
   if (!v.m) return SURG_ENOMEM;
   move(&v, to);
-  for (size_t i = 0; i < v.blockers.count; i++) {
+  surg__ptrs stuck = {0};
+  for (size_t i = 0; i < v.blockers.count && !v.failed; i++) {
     const surg_function *f = surg_graph_function(surg_node_graph(v.blockers.items[i].node));
-    for (size_t k = 0; f && k < functions; k++) blocked[k] |= surg_model_function(v.m, k) == f;
+    if (f && !surg__ptrs_add(v.ctx, &stuck, f, NULL)) v.failed = true;
   }
+  for (size_t k = 0; k < functions; k++)
+    blocked[k] = surg__ptrs_has(&stuck, surg_model_function(v.m, k));
+  surg__ptrs_free(v.ctx, &stuck);
   const surg_status s = v.failed ? surg_model_status(v.m) : SURG_OK;
   finish(&v);
   surg_model_free(v.m);

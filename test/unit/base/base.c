@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/context.h"
+#include "base/ptrs.h"
 #include "../unit.h"
 
 static surg_context *ctx;
@@ -103,6 +104,27 @@ START_TEST(vectors_grow) {
 }
 END_TEST
 
+START_TEST(sets_of_pointers) {
+  enum { COUNT = 1000 };
+  static char many[COUNT * 64];
+  surg_context *own = surg_context_new(NULL);
+  surg__ptrs s = {0};
+  bool added;
+  ck_assert(!surg__ptrs_has(&s, many));
+  for (size_t i = 0; i < COUNT; i += 2) {
+    ck_assert(surg__ptrs_add(own, &s, many + 64 * i, &added));
+    ck_assert(added);
+    ck_assert(surg__ptrs_add(own, &s, many + 64 * i, &added));
+    ck_assert(!added);
+  }
+  ck_assert_uint_eq(s.count, COUNT / 2);
+  for (size_t i = 0; i < COUNT; i++) ck_assert(surg__ptrs_has(&s, many + 64 * i) == (i % 2 == 0));
+  surg__ptrs_free(own, &s);
+  ck_assert(!surg__ptrs_has(&s, many));
+  surg_context_free(own);
+}
+END_TEST
+
 START_TEST(products) {
   uint64_t n;
   ck_assert(surg__dims_product(NULL, 0, &n) && n == 1);
@@ -187,6 +209,7 @@ int main(void) {
   tcase_add_test(t, arena_keeps_one);
 #endif
   tcase_add_test(t, vectors_grow);
+  tcase_add_test(t, sets_of_pointers);
   tcase_add_test(t, products);
   tcase_add_test(t, escapes);
   tcase_add_test(t, utf8);
