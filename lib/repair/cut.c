@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "base/hush.h"
+#include "base/ptrs.h"
 #include "pass/pass.h"
 #include "target/target.h"
 
@@ -30,6 +31,7 @@ typedef struct blocking {
   surg_context *ctx;
   const surg_target *t;
   SURG_VEC(const surg_node *) nodes;
+  surg__ptrs seen; /* the same, as a set */
   bool absent_only; /* only nodes whose operator the target does not have */
   bool failed;
 } blocking;
@@ -42,11 +44,25 @@ static bool has_operator(const surg_target *t, const surg_node *n) {
   return false;
 }
 
+/* Adds a node; returns whether it is new. */
+static bool add(blocking *b, const surg_node *n) {
+  bool is_new;
+  if (!surg__ptrs_add(b->ctx, &b->seen, n, &is_new) ||
+      (is_new && !surg__vec_push(b->ctx, &b->nodes, n)))
+    b->failed = true;
+  return is_new && !b->failed;
+}
+
+static void finish(blocking *b) {
+  surg__vec_free(b->ctx, &b->nodes);
+  surg__ptrs_free(b->ctx, &b->seen);
+}
+
 static void blocks(void *user, const surg__objection *o) {
   blocking *b = user;
   if (o->verdict != SURG__ILLEGAL || !o->node) return;
   if (b->absent_only && has_operator(b->t, o->node)) return;
-  if (!surg__vec_push(b->ctx, &b->nodes, o->node)) b->failed = true;
+  (void)add(b, o->node);
 }
 
 static surg_status find_blocked(blocking *b, surg_model *m) {
@@ -73,7 +89,7 @@ surg_status surg_cut_find(const surg_target *target, surg_model *model, surg_cut
   surg_status s = find_blocked(&b, model);
   if (s == SURG_OK && !b.nodes.count) s = SURG_ENOTFOUND;
   if (s == SURG_OK) s = surg__target_cut(model, b.nodes.items, b.nodes.count, &c->cut);
-  surg__vec_free(b.ctx, &b.nodes);
+  finish(&b);
   if (s == SURG_OK)
     *out = c;
   else
@@ -205,11 +221,9 @@ static bool add_remaining(const surg_cut *c, surg_repair *found, blocking *to) {
   if (find_blocked(&rest, surg_repair_model(found)) == SURG_OK)
     for (size_t i = 0; i < rest.nodes.count; i++) {
       const surg_node *n = origin(c, rest.nodes.items[i]);
-      bool is_new = n != NULL;
-      for (size_t k = 0; k < to->nodes.count && is_new; k++) is_new = to->nodes.items[k] != n;
-      if (is_new && surg__vec_push(c->ctx, &to->nodes, n)) added = true;
+      if (n && add(to, n)) added = true;
     }
-  surg__vec_free(c->ctx, &rest.nodes);
+  finish(&rest);
   return added;
 }
 
@@ -247,7 +261,7 @@ surg_status surg_cut_find_repaired(const surg_target *target, surg_model *model,
   if (!c) return surg__alloc_status(b.ctx);
   surg_status s = find_blocked(&b, model);
   if (s == SURG_OK) s = cut_repaired(c, &b, least);
-  surg__vec_free(b.ctx, &b.nodes);
+  finish(&b);
   if (s == SURG_OK)
     *out = c;
   else
