@@ -307,7 +307,67 @@ def believed(n):
                  opsets=(("", 17), ("acme", 1)))
 
 
+def changed_branches(n):
+    """n Ifs with branches that rules and folding change: each product by 1 and constant sum."""
+    nodes = []
+    for i in range(n):
+        last, arms = f"t{i - 1}" if i else "x", []
+        for which, op in (("then_branch", "Exp"), ("else_branch", "Neg")):
+            k = which[0]
+            body = [node("Mul", [last, "one"], [f"{k}m{i}"]), node("Add", ["one", "one"], [f"{k}c{i}"]),
+                    node(op, [f"{k}m{i}"], [f"{k}e{i}"]), node("Add", [f"{k}e{i}", f"{k}c{i}"], [f"{k}{i}"])]
+            arms.append(a_graph(which, graph(body, [], [], [value(f"{k}{i}", FLOAT, ("N", 4))], name=which)))
+        nodes.append(node("If", ["c"], [f"t{i}"], *arms))
+    return plain(nodes + [end(f"t{n - 1}")], [tensor("one", FLOAT, [], floats(1))],
+                 ins=(X, value("c", BOOL, ())))
+
+
+def known_branches(n):
+    """n Ifs with a constant condition."""
+    nodes = []
+    for i in range(n):
+        last = f"t{i - 1}" if i else "x"
+        arms = [a_graph(which, graph([node(op, [last], [f"{which[0]}{i}"])], [], [],
+                                     [value(f"{which[0]}{i}", FLOAT, ("N", 4))], name=which))
+                for which, op in (("then_branch", "Exp"), ("else_branch", "Neg"))]
+        nodes.append(node("If", ["c"], [f"t{i}"], *arms))
+    return plain(nodes + [end(f"t{n - 1}")], [tensor("c", BOOL, [], b"\1")])
+
+
+def failing_branches(n):
+    """n Ifs with conditions of their own, of which one branch leads to an error: a Gemm
+    accepts only the rank of the other."""
+    nodes = []
+    for i in range(n):
+        last = f"t{i - 1}" if i else "x"
+        arms = [a_graph("then_branch", graph([node("Unsqueeze", [last, "axis"], [f"h{i}"])], [], [],
+                                             [value(f"h{i}", FLOAT, (None, None, None))], name="t")),
+                a_graph("else_branch", graph([node("Identity", [last], [f"e{i}"])], [], [],
+                                             [value(f"e{i}", FLOAT, (None, None))], name="e"))]
+        nodes += [node("If", [f"c{i}"], [f"r{i}"], *arms), node("Gemm", [f"r{i}", "w"], [f"t{i}"])]
+    return plain(nodes + [end(f"t{n - 1}")], [tensor("w", FLOAT, [4, 4], floats(*range(16))),
+                                             tensor("axis", INT64, [1], longs(0))],
+                 ins=(X, *(value(f"c{i}", BOOL, ()) for i in range(n))))
+
+
+def changed_bodies(n):
+    """n / 8 functions with nodes that rules and folding change, each called once in a Loop."""
+    fs, nodes = [], []
+    for i in range(n // 8):
+        fs.append(function(f"F{i}", ["a"], ["b"], [
+            node("Constant", [], ["k"], a_float("value_float", 1.0)), node("Mul", ["a", "k"], ["m"]),
+            node("Add", ["k", "k"], ["s"]), node("Exp", ["m"], ["e"]), node("Add", ["e", "s"], ["b"])]))
+        body = graph([node("Identity", ["go"], ["on"]), node(f"F{i}", ["s"], ["u"], domain="d"),
+                      node("Mul", ["u", "one"], ["v"])], [],
+                     [value("i", INT64, ()), value("go", BOOL, ()), value("s", FLOAT, ("N", 4))],
+                     [value("on", BOOL, ()), value("v", FLOAT, ("N", 4))], name="b")
+        nodes.append(node("Loop", ["m", "c", f"t{i - 1}" if i else "x"], [f"t{i}"], a_graph("body", body)))
+    return plain(nodes + [end(f"t{n // 8 - 1}")], [tensor("one", FLOAT, [], floats(1))], more=b"".join(fs),
+                 ins=(X, value("c", BOOL, ()), value("m", INT64, ())), opsets=(("", 17), ("d", 1)))
+
+
 SHAPES = [chain, backwards, star, fan_in, same_input, grid, halves, branches, namesakes, loops, calls, functions,
           same_names, taken_names, equal_nodes, equal_weights, constants, moves, rules, activations,
           sizes, symbols, huge, sequence, claims, unknown, dead, slices, attributes,
-          bodies, invariants, errors, kinds, replaced, believed]
+          bodies, invariants, errors, kinds, replaced, believed, changed_branches, known_branches,
+          failing_branches, changed_bodies]
