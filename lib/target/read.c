@@ -237,8 +237,7 @@ static bool read_accepts(surg__reader *r, const json_t *j) {
     } else if (a) {
       a->accepted = made.accepted;
     } else if (!json_is_null(v) && !surg__vec_push(r->ctx, &r->t->accepts, made)) {
-      r->failed = true;
-      return false;
+      return surg__read_fail(r, "accepts", "out of memory");
     }
   }
   return true;

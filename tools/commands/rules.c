@@ -102,9 +102,9 @@ static int find_rule(surg_context *ctx, const char *name, const surg_rule **out)
 
 static int show(surg_context *ctx, char **args, int n, const char *node, const cli_common *common) {
   const surg_rule *r = NULL;
-  if (!surg_context_rule_count(ctx)) return cli_exit_code(SURG_EINTERNAL);
   const surg_status s = surg_context_check_rules(ctx);
   if (s != SURG_OK) return cli_exit_code(s);
+  if (!surg_context_rule_count(ctx)) return cli_exit_code(SURG_EINTERNAL);
   if (node && n != 2) return cli_usage("`onnxsurg rules NAME --explain NODE IN`");
   if (!node && n > 1) return cli_usage("rules expects one name at most");
   if (n && find_rule(ctx, args[0], &r) != EXIT_DONE) return EXIT_USAGE;
