@@ -2,7 +2,8 @@
 /* Injected failures, only in builds with -Dfault_injection=true. SURG_FAULT_ALLOC=n makes the n-th
  * allocation fail, n:p that one and all later ones; SURG_FAULT_SYS does the same for system calls.
  * With SURG_FAULT_COUNT=1 the program prints `faults: sys N alloc M`, the numbers of calls, at
- * exit. */
+ * exit. SURG_FAULT_SITES=FILE writes a line for each allocation, equal for the same callers (where
+ * the C library can name them). */
 #ifndef SURG_FAULT_H
 #define SURG_FAULT_H
 

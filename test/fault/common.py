@@ -289,6 +289,15 @@ def add_engines(tool, make, add, given):
     add("check targets", ["check", "--targets", target + ",onnxruntime-1.10", model])
     add("targets", ["targets", target])
     add("repair", ["repair", "--check", "--target", target, model, "{out}/out.onnx"])
+    mixed = make("mixed", HEAD % ', "acme" : 1' + "mixed (float[2, 3] x) => (float[2, 3] y) "
+                 "{ a = Add (x, x)  b = acme.Foo (a)  c = Mul (b, b)  d = HardSwish (c)  y = Add (d, x) }\n")
+    add("repair in parts", ["repair", "--target", target, mixed, "-o", "{out}/out.onnx"], ok=1)
+    add("repair in parts as json", ["repair", "--json", "--partial", "--target", target, mixed, "-o",
+                                    "{out}/out.onnx"], ok=1)
+    add("check in parts", ["check", "--target", target, mixed], ok=1)
+    add("view for a target", ["view", "--target", target, "-o", "{out}/v.html", mixed])
+    add("repair for precision", ["repair", "--target", "onnxruntime-1.18", "--precision", "fp16", "--allow",
+                                 "approx", model, "{out}/out.onnx"])
     add("repair until", ["repair", "--until", importer + " {}", model, "{out}/out.onnx"])
     add("probe", ["probe", "--import", importer + " {}", "--ops", "Sqrt", "-o", "{out}/asked.target"])
 

@@ -2,7 +2,9 @@
 """Makes allocations or system calls fail, one run each: inject.py TOOL alloc|sys [COUNT [PLUGIN]]
 
 Every allocation (or call) of every case fails once, and once with all that follow it; with COUNT,
-an even sample of about that many runs is made. ONNXSURG_FAULTS overrides COUNT; 0 means all.
+an even sample of about that many runs is made. ONNXSURG_FAULTS overrides COUNT; 0 means all. "sites"
+means one allocation for each chain of callers that no earlier case has: each place of the program
+that can run out of memory, with what calls it; "sites:N" is an even sample of about N runs of these.
 ONNXSURG_CASES is a regular expression for the names of the cases that are run.
 A run that meets a fault must end with its exit code and a line that says why, leave the old output
 as it was and nothing beside it; or, where the program can do without, do all it was asked to."""
@@ -60,6 +62,49 @@ def litter(case, kind, at):
     return "left temporary files: %s" % " ".join(folders + left)
 
 
+def new_sites(case, seen):
+    """The first allocation of each chain of callers that is not in `seen`."""
+    case.reset()
+    path = os.path.join(case.root, "sites")
+    case.run(SURG_FAULT_SITES=path)
+    if not os.path.exists(path):
+        print("the C library of this program cannot name callers")
+        sys.exit(77)
+    found = []
+    with open(path, encoding="ascii") as f:
+        for n, line in enumerate(f, 1):
+            if line not in seen:
+                seen.add(line)
+                found.append(n)
+    return found
+
+
+def sites(cases):
+    """The points of each case for its new sites."""
+    seen = set()
+    for case in cases:
+        yield case, [f"{n}{how}" for n in new_sites(case, seen) for how in ("", ":p")]
+
+
+def thin(jobs, count):
+    """An even sample of all points; the step is odd, so that both kinds come. count 0: all."""
+    step = max(1, sum(len(points) for _, points in jobs) // count) | 1 if count else 1
+    kept, at = [], 0
+    for case, points in jobs:
+        kept.append((case, points[-at % step::step]))
+        at += len(points)
+    return kept
+
+
+def sample(cases, totals, count):
+    """The points of each case: a share for each, as those that read all rules would have nearly all
+    of it; the step is odd, so that both kinds come."""
+    for i, (case, total) in enumerate(zip(cases, totals)):
+        step = max(1, 2 * total * len(cases) // count) | 1 if count else 1
+        points = [f"{n}{how}" for n in range(1, total + 1) for how in ("", ":p")]
+        yield case, points[i % step::step]
+
+
 def work(case, kind, points):
     failures, absorbed = [], 0
     variable = "SURG_FAULT_ALLOC" if kind == "alloc" else "SURG_FAULT_SYS"
@@ -82,20 +127,17 @@ def main():
     if len(sys.argv) < 3 or sys.argv[2] not in CODES:
         sys.exit(__doc__)
     tool, kind = os.path.abspath(sys.argv[1]), sys.argv[2]
-    count = int(os.environ.get("ONNXSURG_FAULTS", sys.argv[3] if len(sys.argv) > 3 else 0))
+    count = os.environ.get("ONNXSURG_FAULTS", sys.argv[3] if len(sys.argv) > 3 else "0")
     root = workplace()
     try:
         cases = build_cases(tool, root, os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else None)
         wanted = re.compile(os.environ.get("ONNXSURG_CASES", ""))
         cases = [c for c in cases if wanted.search(c.name)]
         totals = [case.counts()[0 if kind == "sys" else 1] for case in cases]
-        jobs = []
-        for case, total in zip(cases, totals):
-            # A share for each case, as those that read all rules would have nearly all of it; odd, so
-            # that both kinds come.
-            step = max(1, 2 * total * len(cases) // count) | 1 if count else 1
-            points = [f"{n}{how}" for n in range(1, total + 1) for how in ("", ":p")]
-            jobs.append((case, points[len(jobs) % step::step]))
+        if count.startswith("sites"):
+            jobs = thin(list(sites(cases)), int(count[6:] or 0))
+        else:
+            jobs = list(sample(cases, totals, int(count)))
         with ThreadPoolExecutor(2) as pool:
             results = list(pool.map(lambda j: work(j[0], kind, j[1]), jobs))
     finally:

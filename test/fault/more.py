@@ -143,6 +143,10 @@ def add_changes(tool, make, add, given, onnx):
     with open(script, "w", encoding="utf-8") as f:
         f.write("rename --value.h=first\noutputs{add=r}\nsimplify\n")
     add("edit", ["edit", script, onnx, "{out}/out.onnx"])
+    with open(script + "2", "w", encoding="utf-8") as f:
+        f.write("insert --after i --text 'j = Div (i, 2.0)'\nregion --from h --to r --text 'i = Neg (h) "
+                "r = Relu (i)'\nrename --value.h=k\n")
+    add("edit nodes", ["edit", "--json", script + "2", onnx, "{out}/out.onnx"])
     add("check results", ["--check=1", "--verify-each", "--stats", "--json", onnx, "{out}/out.onnx"])
     add("reduce", ["reduce", "--test", "/bin/grep -q Relu {}", onnx, "{out}/out.onnx"])
     stacked = make("stacked", STACKED)
