@@ -27,7 +27,13 @@ COMMANDS = [["--no-fsync", "m.onnx", "out.onnx"], ["check", "m.onnx"],
             ["check", "--target", "onnxruntime-1.4", "m.onnx"], ["info", "--json", "m.onnx"],
             ["cat", "m.onnx"], ["set", "--no-fsync", "--version", "3", "m.onnx", "out.onnx"],
             ["--no-fsync", "--pass", "to-float16", "m.onnx", "out.onnx"],
-            ["--pass-file", "words", "--print-pipeline"]]
+            ["--pass-file", "words", "--print-pipeline"],
+            ["--no-fsync", "--opset", "9", "--allow", "lossy", "m.onnx", "out.onnx"],
+            ["--no-fsync", "--pass", "shapes,inline,cse,dedup", "m.onnx", "out.onnx"],
+            ["check", "--targets", "onnxruntime-1.4,tensorrt-8.6", "m.onnx"],
+            ["diff", "m.onnx", "out.onnx"], ["view", "-o", "out.html", "m.onnx"], ["nodes", "m.onnx"],
+            ["find", "b = Exp (a)", "m.onnx"], ["edit", "--no-fsync", "steps", "m.onnx", "out.onnx"],
+            ["merge", "--no-fsync", "--side-by-side", "m.onnx", "m.onnx", "-o", "out.onnx"]]
 
 
 # --check fails, and finds the rule by bisection.
@@ -112,6 +118,8 @@ def main():
                     f.write("outputs{add=%s}" % "+".join(f'"a {i}"' for i in range(n)))
                 with open(os.path.join(folder, "wrong.rules"), "w") as f:
                     f.write(WRONG)
+                with open(os.path.join(folder, "steps"), "w") as f:
+                    f.write("set --version 3\nrename --prefix q/ --of nodes\nsimplify\n")
                 results.append([measure(tool, c, folder) for c in commands])
             large = results[1]
             for i, c in enumerate(commands):
