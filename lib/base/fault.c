@@ -8,9 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __GLIBC__
-#include <execinfo.h>
-#endif
 
 static struct plan {
   bool read, persists;
@@ -26,32 +23,11 @@ static void read_plan(struct plan *p, const char *variable) {
   p->persists = strcmp(end, ":p") == 0;
 }
 
-#define SITE_FRAMES 6 /* callers that tell one place of a call from another */
-
-/* Writes a number for the callers of an allocation, the same in each run. */
-static void write_site(void) {
-#ifdef __GLIBC__
-  static FILE *to;
-  static bool read;
-  void *frames[SITE_FRAMES + 2] = {0};
-  uint64_t hash = 0;
-  const char *path = read ? NULL : getenv("SURG_FAULT_SITES");
-  read = true;
-  if (path) to = fopen(path, "we");
-  if (!to) return;
-  const int n = backtrace(frames, SITE_FRAMES + 2);
-  /* Those of the program alone: libraries are elsewhere in each run. */
-  for (int i = 2; i < n; i++) {
-    const int64_t at = (int64_t)((intptr_t)frames[i] - (intptr_t)&surg__fault_hit);
-    if (at < INT32_MAX && at > INT32_MIN) hash = (hash ^ (uint64_t)at) * UINT64_C(0x100000001b3);
-  }
-  fprintf(to, "%llx\n", (unsigned long long)hash);
-#endif
-}
-
 bool surg__fault_hit(int which) {
   struct plan *p = &plans[which];
-  if (which == SURG__FAULT_ALLOC) write_site();
+#ifdef __GLIBC__
+  if (which == SURG__FAULT_ALLOC) surg__fault_site();
+#endif
   if (!p->read) read_plan(p, which == SURG__FAULT_ALLOC ? "SURG_FAULT_ALLOC" : "SURG_FAULT_SYS");
   p->calls++;
   if (!p->at) return false;

@@ -16,6 +16,8 @@ enum { SURG__FAULT_ALLOC = 0, SURG__FAULT_SYS = 1, SURG__FAULT_KINDS = 2 };
 /* Counts one call of this kind; true: the call must fail. */
 bool surg__fault_hit(int which);
 void surg__fault_report(void);
+/* Writes a number for the callers of an allocation, the same in each run (os/callers.c). */
+void surg__fault_site(void);
 /* For tests in the same process: restarts the count at 0 and makes call `at` fail (0: none). */
 void surg__fault_plan(int which, uint64_t at);
 uint64_t surg__fault_calls(int which);

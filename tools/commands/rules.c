@@ -103,6 +103,7 @@ static int find_rule(surg_context *ctx, const char *name, const surg_rule **out)
 static int show(surg_context *ctx, char **args, int n, const char *node, const cli_common *common) {
   const surg_rule *r = NULL;
   const surg_status s = surg_context_check_rules(ctx);
+  if (s == SURG_ENOMEM && !surg_context_error(ctx)) return cli_no_memory();
   if (s != SURG_OK) return cli_exit_code(s);
   if (!surg_context_rule_count(ctx)) return cli_exit_code(SURG_EINTERNAL);
   if (node && n != 2) return cli_usage("`onnxsurg rules NAME --explain NODE IN`");

@@ -33,10 +33,8 @@ surg__rules *surg__rules_of(surg_context *ctx) {
     ctx->rules_free = rules_free;
     ctx->rules_cut = rules_cut;
   }
-  const surg_status s = r->builtins ? SURG_OK : surg__register_builtin_rules(r);
-  if (s != SURG_OK) {
+  if (!r->builtins && surg__register_builtin_rules(r)) {
     r->list.count = 0; /* the next query must not find a partial list */
-    (void)surg__oom_reported(ctx, s, NULL);
     return NULL;
   }
   if (!r->builtins) r->builtins = r->list.count;
