@@ -227,11 +227,12 @@ static void note_form(void *user, const surg__objection *o) {
 }
 
 /* Of the rules that may be applied and leave fewer objections, the one that needs the least
- * consent; of these the one that leaves the fewest, the first of equal ones. NULL: none. */
+ * consent; of these the one that leaves the fewest; of these the one that leaves the fewest nodes,
+ * the first of equal ones. NULL: none. */
 static const surg_rule *best_rule(surg__repair *r, const surg__rule_set *c,
                                   const surg__repair_counts *now) {
   const surg_rule *best = NULL;
-  size_t least = now->all;
+  size_t least = now->all, small = SIZE_MAX;
   surg__consent worst = r->given;
   char text[200];
   for (size_t i = 0; i < c->n; i++) {
@@ -242,8 +243,11 @@ static const surg_rule *best_rule(surg__repair *r, const surg__rule_set *c,
     const bool helps = copy && after.all < now->all &&
                        (!r->is_strict || after.unknown <= now->unknown) &&
                        surg__repair_covers(worst, needed);
-    if (helps && (after.all < least || !surg__repair_covers(needed, worst))) {
+    const size_t nodes = helps ? surg_graph_node_count(surg_model_graph(copy)) : 0;
+    if (helps && (after.all < least || !surg__repair_covers(needed, worst) ||
+                  (after.all == least && nodes < small))) {
       least = after.all;
+      small = nodes;
       worst = needed;
       best = c->items[i];
     }
@@ -385,21 +389,32 @@ static bool cure_sizes(surg__repair *r, surg__repair_counts *now, bool ahead) {
   return done;
 }
 
-/* Inserts an Identity before model outputs that are initializers, for targets that reject these. */
-static bool cure_outputs(surg__repair *r, surg__repair_counts *now) {
+static void put_identity(surg__buf *text, const surg_value *v) {
+  surg__buf_puts(text, text->n ? ",insert{op=Identity,at=" : "insert{op=Identity,at=");
+  surg__pipeline_quote(text, surg_value_name(v));
+  surg__buf_putc(text, '}');
+}
+
+/* Inserts an Identity before model outputs that are initializers, for targets that reject these, or
+ * behind the first input that a Concat reads: some engines overwrite it. */
+static bool cure_ends(surg__repair *r, surg__repair_counts *now, bool inputs) {
+  const surg_graph *g = surg_model_graph(r->m);
   surg__buf text;
   surg__buf_init(&text, r->ctx);
-  for (size_t i = 0, n = 0; i < surg_graph_output_count(surg_model_graph(r->m)) && n < OUTPUTS;
-       i++) {
-    const surg_value *v = surg_graph_output(surg_model_graph(r->m), i);
+  for (size_t i = 0, n = 0; i < surg_graph_output_count(g) && n < OUTPUTS && !inputs; i++) {
+    const surg_value *v = surg_graph_output(g, i);
     if (surg_value_producer(v, NULL) || surg_value_is_input(v)) continue;
-    surg__buf_puts(&text, n++ ? ",insert{op=Identity,at=" : "insert{op=Identity,at=");
-    surg__pipeline_quote(&text, surg_value_name(v));
-    surg__buf_putc(&text, '}');
+    put_identity(&text, v);
+    n++;
+  }
+  for (size_t i = 0; i < surg_graph_input_count(g) && !text.n && inputs; i++) {
+    const surg_use *use = surg_value_first_use(surg_graph_input(g, i));
+    const surg_node *n = use ? surg_use_node(use) : NULL;
+    if (n && surg_node_op(n) == SURG_OP_Concat) put_identity(&text, surg_graph_input(g, i));
   }
   const bool any = text.n > 0;
   surg__buf_putc(&text, 0);
-  const bool done = r->t->bare == SURG__NO && any && !text.failed && cure(r, text.p, now);
+  const bool done = any && !text.failed && cure(r, text.p, now);
   surg__buf_free(&text);
   return done;
 }
@@ -523,6 +538,8 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_CONSTANT, "fold"},
                 {SURG__C_CONSTANT, "constants"},
                 {SURG__C_PLACE, "prune"},
+                {SURG__C_PLACE, "prune{inputs}"},
+                {SURG__C_PLACE, "fold,prune{inputs}"},
                 {SURG__C_OP, "prune"},
                 {SURG__C_TYPE, "prune"},
                 {SURG__C_ATTR, "defaults{drop=all}"},
@@ -557,7 +574,10 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
     if (surg__repair_may_be_for(now->causes, simple[i].cause))
       any |= cure(r, simple[i].pipeline, now);
   if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP)) any |= cure_quantized(r, now);
-  if (surg__repair_may_be_for(now->causes, SURG__C_PLACE)) any |= cure_outputs(r, now);
+  if (surg__repair_may_be_for(now->causes, SURG__C_PLACE)) {
+    if (r->t->bare == SURG__NO) any |= cure_ends(r, now, false);
+    any |= cure_ends(r, now, true);
+  }
   /* A look-ahead search is about a replacement: replace operators before the opset is converted
    * again. */
   if (r->depth && now->all) any |= cure_ops(r, now, false);

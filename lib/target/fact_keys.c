@@ -28,6 +28,9 @@ const surg__flag_key surg__flag_keys[] = {
     {"agree", AT(agree), "sizes that the importer knows of the last operand, too"},
     {"settled", AT(settled), "fixed sizes, unless only batch sizes of inputs are open"},
     {"columns", AT(columns), "no sum of vectors with a constant before nodes that use its shape"},
+    {"no_lone_input", AT(no_lone_input), "no input that it alone reads beside constants"},
+    {"lone_vectors", AT(lone_vectors), "computed vectors beside such alone"},
+    {"pads_within", AT(pads_within), "no pad larger than its axis"},
     {"lone_chain", AT(lone_chain), "no inner result of a chain made one layer is read elsewhere"},
     {"even", AT(even), "outputs of one shape"},
     {"even_pads", AT(even_pads), "equal pads on both sides, where auto_pad makes them"},
@@ -68,6 +71,7 @@ const surg__list_key surg__list_keys[] = {
     {"iota", SURG__N_ATTR, AT(iota), "", " 0, 1, 2, ...", NULL},
     {"halves", SURG__N_ATTR, AT(halves), "equal halves of ", "", NULL},
     {"odd", SURG__N_ATTR, AT(odd), "odd ", "", NULL},
+    {"samples", 0, AT(samples), "the elements that ", " reads", NULL},
 };
 const size_t surg__list_key_count = SURG_COUNT(surg__list_keys);
 

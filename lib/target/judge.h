@@ -83,6 +83,11 @@ const surg_type *surg__judge_shape(const surg_value *v);
 bool surg__judge_fused(const surg_node *n);
 /* Checks sizes that the importer does not know (judge_open.c). */
 bool surg__judge_open(surg__judge *j);
+/* Checks vectors that the importer computes (judge_vectors.c). */
+bool surg__judge_vectors(surg__judge *j);
+/* Checks which elements Resize reads (judge_samples.c), and words of the key `samples`. */
+bool surg__judge_samples(surg__judge *j);
+bool surg__judge_sample_words(const char *text);
 /* Checks inputs that the importer may read as scalars (judge_picked.c). */
 bool surg__judge_picked(surg__judge *j);
 /* Whether there is a form of a reader of this name (key `not_before`). */

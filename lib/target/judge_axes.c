@@ -186,6 +186,26 @@ static bool fits_producer(surg__judge *j) {
                              name, name[0] ? "\"" : "");
 }
 
+/* Checks that no pad is larger than the axis: edges are copied from inside. */
+static bool fits_pads_within(surg__judge *j) {
+  int64_t pads[AXES_MOST];
+  const int64_t rank = rank_of(j);
+  const bool known = j->f->pads_within && rank >= 0 && !surg__judge_formal(j, "axes", false);
+  const int64_t n = known ? read_list(j, "pads", "pads", pads) : 0;
+  for (int64_t i = 0; i < n && n == 2 * rank; i++) {
+    const surg_type *t = surg_value_type(surg_node_input(j->n, 0));
+    const int64_t size = surg_type_dim(t, (size_t)(i % rank))->value;
+    if (pads[i] <= (size < 0 ? 1 : size)) continue;
+    const bool no = size >= 0;
+    surg__judge_object(j, no ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_RANGE, NULL,
+                       no ? "it pads axis %lld by more than its size"
+                          : "whether it pads axis %lld by more than its size is not known",
+                       (long long)(i % rank));
+    if (no) return false;
+  }
+  return true;
+}
+
 bool surg__judge_axes(surg__judge *j) {
-  return fits_producer(j) && fits_axes(j) && fits_pads(j);
+  return fits_producer(j) && fits_axes(j) && fits_pads(j) && fits_pads_within(j);
 }

@@ -128,6 +128,31 @@ static void judge_empty(walk *w) {
   }
 }
 
+/* Whether a node reads the value, other than its shape: what is computed from that of fixed size is
+ * constant, and an importer that folds drops the node. */
+static bool is_read(const surg__target *t, const surg_value *v) {
+  for (const surg_use *u = surg_value_first_use(v); u; u = surg_use_next(u)) {
+    const surg_node *n = surg_use_node(u);
+    if (!n || !t->folds) return true;
+    if (surg_node_op(n) != SURG_OP_Shape && surg_node_op(n) != SURG_OP_Size) return true;
+  }
+  return false;
+}
+
+static void judge_unread(walk *w) {
+  const surg_graph *g = surg_model_graph(w->m);
+  for (size_t i = 0; i < surg_graph_input_count(g); i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    if (surg_value_is_initializer(v) || is_read(w->t, v)) continue;
+    const bool misread = w->t->unread == SURG__MISREAD;
+    surg__buf_printf(&w->text, "%sno node reads the elements of input %s",
+                     misread ? SURG__JUDGE_OTHERWISE : "",
+                     surg__q(w->t->ctx, surg_value_name(v)));
+    tell(w, (surg__objection){
+                .verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .misread = misread, .value = v});
+  }
+}
+
 static void judge_weight_type(walk *w, const surg_value *v, int d) {
   surg__buf taken;
   surg__buf_init(&taken, w->t->ctx);
@@ -640,6 +665,7 @@ surg_status surg__target_facts(const surg__target *t, surg_model *m, surg__objec
   judge_inputs(&w);
   if (t->declared) judge_declared(&w);
   if (is_against(t, t->empty)) judge_empty(&w);
+  if (is_against(t, t->unread)) judge_unread(&w);
   judge_outputs(&w);
   if (t->ends) judge_end_types(&w);
   if (t->optional == SURG__NO) judge_optional(&w);

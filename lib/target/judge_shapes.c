@@ -507,5 +507,6 @@ bool surg__judge_shapes(surg__judge *j) {
   return fits_ranks(j) && fits_same(j) && fits_even(j) && fits_sizes(j) && fits_shaped(j) &&
          fits_square(j) && fits_normalized(j) && fits_spreads(j) && fits_rows(j) &&
          fits_values(j) && fits_known(j) && fits_axes(j) && fits_dims(j) && surg__judge_axes(j) &&
-         surg__judge_picked(j) && surg__judge_tracked(j);
+         surg__judge_picked(j) && surg__judge_vectors(j) && surg__judge_samples(j) &&
+         surg__judge_tracked(j);
 }

@@ -427,6 +427,52 @@ static bool fits_chain(surg__judge *j) {
   return false;
 }
 
+/* How often nodes read inputs of the model, up to 2. Shapes of fixed size are constants. */
+static size_t input_uses(const surg__judge *j, const surg_graph *g) {
+  size_t found = 0;
+  for (size_t i = 0; i < surg_graph_input_count(g) && found < 2; i++) {
+    const surg_value *v = surg_graph_input(g, i);
+    if (surg__judge_elements(j, v)) continue;
+    for (const surg_use *u = v->uses; u && found < 2; u = u->next)
+      found += u->kind == SURG_USE_NODE && surg_node_op(u->user.node) != SURG_OP_Shape &&
+               surg_node_op(u->user.node) != SURG_OP_Size;
+  }
+  return found;
+}
+
+/* Whether an input of the model is an operand, and all others are constant. */
+static const surg_value *lone_input(const surg__judge *j) {
+  const surg_value *found = NULL;
+  for (size_t i = 0; i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    if (!v || surg__judge_constant(j, v) == SURG__YES) continue;
+    if (found || surg_value_producer(v, NULL)) return NULL;
+    found = v;
+  }
+  return surg_node_input_count(j->n) > 1 ? found : NULL;
+}
+
+/* Checks a Concat of an input of the model and constants, which the importer has write to the
+ * result: the input, if nothing else reads inputs, is lost there. It does so if one block is after
+ * the other in memory. */
+static bool fits_lone_input(surg__judge *j) {
+  const surg_graph *g = surg_node_graph(j->n);
+  const surg_value *v = j->f->no_lone_input && g->kind == SURG_GRAPH_MAIN ? lone_input(j) : NULL;
+  const surg_type *t = v ? surg__judge_shape(v) : NULL;
+  if (!t || input_uses(j, g) != 1) return true;
+  const int64_t rank = (int64_t)surg_type_rank(t), given = surg_node_int(j->n, "axis", 1);
+  bool open = false;
+  for (int64_t i = 0; i < (given < 0 ? given + rank : given) && i < rank; i++) {
+    const int64_t size = surg_type_dim(t, (size_t)i)->value;
+    if (size > 1) return true;
+    open |= size < 0;
+  }
+  surg__judge_object(j, open ? SURG__UNKNOWN : SURG__ILLEGAL, SURG__C_PLACE, v,
+                     "input %s is read by this node alone, beside constants",
+                     surg__judge_name(j, v));
+  return open;
+}
+
 #define COLUMN_NODES 16 /* element-wise nodes that a result is followed through, at most */
 
 /* A node that uses the shape of v: one that is not element-wise and reads v, or what element-wise
@@ -470,6 +516,7 @@ static void judge_columns(surg__judge *j) {
 bool surg__judge_tracked(surg__judge *j) {
   if (!fits_initializers(j) || !fits_nodes(j) || !fits_before(j) || !fits_after(j)) return false;
   if (!fits_unshared(j) || !fits_live(j) || !fits_chain(j)) return false;
+  if (!fits_lone_input(j)) return false;
   if (!fits_stored(j) || !fits_ranked(j) || !fits_layers(j)) return false;
   judge_columns(j);
   return surg__judge_open(j);

@@ -418,6 +418,7 @@ static bool read_key(surg__reader *r, const char *key, const json_t *j) {
   if (!strcmp(key, "weight_values")) return read_within(r, j);
   if (!strcmp(key, "constant_outputs")) return read_how(r, j, key, &t->fixed);
   if (!strcmp(key, "empty_inputs")) return read_how(r, j, key, &t->empty);
+  if (!strcmp(key, "unread_inputs")) return read_how(r, j, key, &t->unread);
   if (!strcmp(key, "unsorted")) return read_unsorted(r, key, j);
   surg__name_form form;
   bool named;

@@ -100,6 +100,8 @@ static bool check_names(surg__reader *r, const char *where, const surg__list_key
                         const surg__tlist *list) {
   for (size_t i = 0; i < list->n; i++) {
     const char *name = list->items[i];
+    if (!strcmp(k->key, "samples") && !surg__judge_sample_words(name))
+      return surg__read_fail(r, where, "must be a coordinate mode, for nearest with a rounding");
     if (k->kinds == SURG__N_OPERATOR ? !check_operator(r, where, name)
                                      : k->kinds && !check_part(r, where, k->kinds, name))
       return false;

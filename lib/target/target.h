@@ -82,6 +82,9 @@ typedef struct surg__tfact {
                         * inputs are open */
   bool columns;        /* the importer reads constant vectors as columns: it may mistake the shape
                         * of a result of one axis */
+  bool no_lone_input;  /* not an input that nothing else reads, beside constants: Concat */
+  bool lone_vectors;   /* computed vectors must only be combined with such */
+  bool pads_within;    /* no pad may be larger than the axis */
   bool lone_chain;     /* of a chain of nodes that the importer makes one layer of, no result but
                         * the last may be read elsewhere */
   bool axis_inside;    /* the attribute `axis` must be below the rank of the first input */
@@ -137,6 +140,8 @@ typedef struct surg__tfact {
   surg__tlist iota;   /* attributes whose elements must be 0, 1, 2, ... */
   surg__tlist halves; /* attributes whose two halves must be equal */
   surg__tlist odd;    /* attributes whose elements must be odd */
+  surg__tlist samples; /* of Resize: the coordinate mode by which the importer computes, "half_pixel",
+                        * and of nearest its rounding, "asymmetric/floor" */
   /* Attributes that must be, or must not be, present in the node, even with their default value. */
   surg__tlist written, unwritten;
   const char *says;   /* a limit as prose, which is not checked; for `refused`: the reason */
@@ -194,6 +199,7 @@ struct surg_target {
   bool defaults;      /* inputs with a default count as constants */
   bool declared;      /* model inputs and outputs must be tensors of declared rank */
   surg__tri empty;    /* model inputs may have zero elements */
+  surg__tri unread;   /* model inputs may be without a reader */
   uint32_t weights;   /* element types allowed for constants; 0: not stated */
   surg__tspan within[SURG__DTYPES]; /* by element type: range of elements of constants; name NULL:
                                      * any */

@@ -42,7 +42,7 @@ EDGES = {
     'schema': 'base',
     'split': 'base ir run',
     'sym': 'ir',
-    'target': 'base check infer io ir measure schema',
+    'target': 'base check eval infer io ir measure schema',
     'view': 'base ir schema',
     'weights': 'base io run',
 }

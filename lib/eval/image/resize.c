@@ -3,6 +3,7 @@
  * sum of input coordinates of that axis. So the axes are resized one by one, in double. Mode
  * nearest copies elements and supports every type. */
 #include <math.h>
+#include <string.h>
 
 #include "eval/core/kernels.h"
 #include "eval/core/loop.h"
@@ -19,20 +20,36 @@ typedef struct resize {
 
 /* --- attributes and sizes --- */
 
+static const char *const coordinate_words[SURG__RZ_COORDINATES] = {
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+    "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
+static const char *const rounding_words[SURG__RZ_ROUNDINGS] = {"round_prefer_floor", "round_prefer_ceil",
+                                                          "floor", "ceil"};
+
+static unsigned word_of(const char *const *list, unsigned count, const char *text, size_t n) {
+  unsigned i = 0;
+  while (i < count && (strlen(list[i]) != n || memcmp(list[i], text, n) != 0)) i++;
+  return i;
+}
+
+surg__rz_coordinates surg__rz_coordinates_of(const char *text, size_t n) {
+  return (surg__rz_coordinates)word_of(coordinate_words, SURG__RZ_COORDINATES, text, n);
+}
+
+surg__rz_rounding surg__rz_rounding_of(const char *text, size_t n) {
+  return (surg__rz_rounding)word_of(rounding_words, SURG__RZ_ROUNDINGS, text, n);
+}
+
 surg__rz_words surg__rz_read(const surg_node *n) {
   static const char *const modes[] = {"nearest", "linear", "cubic"};
-  static const char *const coords[] = {
-      "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-      "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
-  static const char *const roundings[] = {"round_prefer_floor", "round_prefer_ceil", "floor",
-                                          "ceil"};
   static const char *const policies[] = {"stretch", "not_larger", "not_smaller"};
   return (surg__rz_words){
       .mode = (surg__rz_mode)surg__node_word(n, "mode", "nearest", modes, SURG__RZ_MODES),
       .coords = (surg__rz_coordinates)surg__node_word(n, "coordinate_transformation_mode",
-                                                      "half_pixel", coords, SURG__RZ_COORDINATES),
+                                                      "half_pixel", coordinate_words,
+                                                      SURG__RZ_COORDINATES),
       .rounding = (surg__rz_rounding)surg__node_word(n, "nearest_mode", "round_prefer_floor",
-                                                     roundings, SURG__RZ_ROUNDINGS),
+                                                     rounding_words, SURG__RZ_ROUNDINGS),
       .policy = (surg__rz_policy)surg__node_word(n, "keep_aspect_ratio_policy", "stretch",
                                                  policies, SURG__RZ_POLICIES),
       .antialias = surg_node_int(n, "antialias", 0) != 0,
@@ -260,6 +277,30 @@ bool surg__rz_unclear(const surg__rz_words *is, const surg__rz_axis *a) {
     if (x != single && index_at(is, a, x - margin) != index_at(is, a, x + margin)) return true;
   }
   return false;
+}
+
+#define COMPARED_MOST 65536 /* elements of an axis that are compared, at most */
+
+/* A coordinate within the input: those of weighted elements outside count as the nearest inside. */
+static double inside(const surg__rz_words *is, const surg__rz_axis *a, int64_t i) {
+  const double x = (double)original_single(is->coords, a, i);
+  return !(x > 0) ? 0 : fmin(x, (double)(a->in - 1));
+}
+
+surg__rz_equality surg__rz_compare(const surg__rz_words *x, const surg__rz_axis *a,
+                                   const surg__rz_words *y, const surg__rz_axis *b) {
+  const double near = 0x1p-20 * (double)(a->in + 1);
+  if (a->out != b->out || x->mode != y->mode) return SURG__RZ_UNEQUAL;
+  if (a->out > COMPARED_MOST) return SURG__RZ_UNCLEAR;
+  if ((x->antialias != y->antialias && a->out < a->in) || x->mode == SURG__RZ_CUBIC)
+    return SURG__RZ_UNEQUAL;
+  if (x->mode == SURG__RZ_NEAREST && (surg__rz_unclear(x, a) || surg__rz_unclear(y, b)))
+    return SURG__RZ_UNCLEAR;
+  for (int64_t i = 0; i < a->out; ++i)
+    if (x->mode == SURG__RZ_NEAREST ? surg__rz_nearest(x, a, i) != surg__rz_nearest(y, b, i)
+                                    : fabs(inside(x, a, i) - inside(y, b, i)) > near)
+      return SURG__RZ_UNEQUAL;
+  return SURG__RZ_EQUAL;
 }
 
 bool surg__rz_moves(const surg__rz_words *is, const surg__rz_axis *a) {

@@ -63,6 +63,15 @@ int64_t surg__rz_nearest(const surg__rz_words *is, const surg__rz_axis *a, int64
 /* Whether some output element may read another index in float, in which runtimes compute
  * coordinates: the standard does not define their precision, nor the order of operations. */
 bool surg__rz_unclear(const surg__rz_words *is, const surg__rz_axis *a);
+/* Whether both read the same elements of an axis: with weights for mode linear, nearly (coordinates
+ * may differ as they do in float). SURG__RZ_UNCLEAR: the precision of coordinates decides, which the
+ * standard does not define, or the result is too long to compare. */
+typedef enum surg__rz_equality { SURG__RZ_EQUAL, SURG__RZ_UNEQUAL, SURG__RZ_UNCLEAR } surg__rz_equality;
+surg__rz_equality surg__rz_compare(const surg__rz_words *x, const surg__rz_axis *a,
+                                   const surg__rz_words *y, const surg__rz_axis *b);
+/* The values of coordinate_transformation_mode and nearest_mode; the enum's last: there is none. */
+surg__rz_coordinates surg__rz_coordinates_of(const char *text, size_t n);
+surg__rz_rounding surg__rz_rounding_of(const char *text, size_t n);
 /* Whether an axis without a change of size is not copied: a scale of 1.1 of 3 elements, a region.
  * ONNX Runtime copies an input whose result has its shape. */
 bool surg__rz_moves(const surg__rz_words *is, const surg__rz_axis *a);

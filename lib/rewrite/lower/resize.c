@@ -517,7 +517,9 @@ static bool unsteady(const resize *r) {
 
 /* Whether axis i is copied. */
 static bool stays(const resize *r, uint32_t i) {
-  return known_scale(r, i) == 1 && r->is.coords != SURG__RZ_CROP;
+  const bool sized = r->sizes.v && r->is.policy == SURG__RZ_STRETCH &&
+                     r->x.d[r->axes[i]].n > 0 && result_size(r, i) == r->x.d[r->axes[i]].n;
+  return r->is.coords != SURG__RZ_CROP && (sized || known_scale(r, i) == 1);
 }
 
 /* y = Resize (x, r, s, z); `any`: where runtimes may compute another result, too. */
@@ -609,7 +611,60 @@ static surg_status resize_all_axes(surg__builder *b) {
   return b->status;
 }
 
+/* y = Resize (x, r, s, z) in another mode that reads the same elements of every axis. */
+static surg_status by_words(surg__builder *b, surg__rz_words want, const char *coords,
+                            const char *rounding) {
+  resize r = {.b = b, .number = SURG_DOUBLE};
+  surg__bdim dims[SURG__BT_RANK];
+  if (!read(&r)) return SURG_EUNSUPPORTED;
+  const bool same = r.is.coords == want.coords && r.is.rounding == want.rounding;
+  if (surg__b_bad(b, same && r.sizes.v, "it is in that mode"))
+    return SURG_EUNSUPPORTED;
+  bool by_scales = r.scales.v && r.n_axes == r.x.rank;
+  for (uint32_t k = 0; k < r.x.rank; k++) dims[k] = r.x.d[k];
+  for (uint32_t i = 0; i < r.n_axes; i++) {
+    surg__rz_axis a;
+    if (stays(&r, i)) continue;
+    const bool known = known_axis(&r, i, &a) && a.out == result_size(&r, i) && a.out > 0;
+    surg__rz_axis other = a;
+    if (known) other.length = (double)a.out, other.scale = (double)a.out / (double)a.in;
+    if (surg__b_bad(b, !known || surg__rz_compare(&r.is, &a, &want, &other) != SURG__RZ_EQUAL,
+                    "other elements are read, or that is not known"))
+      return SURG_EUNSUPPORTED;
+    by_scales = by_scales && a.length == (double)a.out;
+    dims[r.axes[i]] = surg__bdim_fixed(a.out);
+  }
+  if (surg__b_bad(b, same && by_scales, "it is in that mode")) return SURG_EUNSUPPORTED;
+  const int64_t none[1] = {0};
+  surg_value *empty =
+      b->m->opset < 13 ? surg__built_numbers(b, SURG_FLOAT, none, 1, NULL).v : NULL;
+  surg_value *in[4] = {r.x.v, empty, by_scales ? r.scales.v : empty,
+                       by_scales ? NULL : surg__bdim_vector(b, dims, r.x.rank)};
+  surg_value *y = surg__b_node(b, "Resize", in, by_scales ? 3 : 4);
+  surg__b_set_string(b, y, "mode", "nearest");
+  surg__b_set_string(b, y, "coordinate_transformation_mode", coords);
+  surg__b_set_string(b, y, "nearest_mode", rounding);
+  surg__b_result(b, "y", y);
+  return b->status;
+}
+
+static surg_status resize_by_floor(surg__builder *b) {
+  const surg__rz_words want = {.coords = SURG__RZ_ASYMMETRIC, .rounding = SURG__RZ_FLOOR};
+  return by_words(b, want, "asymmetric", "floor");
+}
+static surg_status resize_by_round(surg__builder *b) {
+  const surg__rz_words want = {.coords = SURG__RZ_HALF_PIXEL, .rounding = SURG__RZ_PREFER_CEIL};
+  return by_words(b, want, "half_pixel", "round_prefer_ceil");
+}
+static surg_status resize_by_corners(surg__builder *b) {
+  const surg__rz_words want = {.coords = SURG__RZ_ALIGN_CORNERS, .rounding = SURG__RZ_PREFER_CEIL};
+  return by_words(b, want, "align_corners", "round_prefer_ceil");
+}
+
 const surg__native surg__natives_resize[] = {
+    {"resize_by_floor", resize_by_floor, "Resize by asymmetric coordinates, rounded down"},
+    {"resize_by_round", resize_by_round, "Resize by centers of pixels, rounded to the nearest"},
+    {"resize_by_corners", resize_by_corners, "Resize by corners, rounded to the nearest"},
     {"resize_by_parts", resize_by_parts, "Resize as the elements it touches, with their weights"},
     {"resize_by_any_parts", resize_by_any_parts,
      "Resize as the elements it touches, in double where precision matters"},
