@@ -30,6 +30,8 @@ const surg__flag_key surg__flag_keys[] = {
     {"columns", AT(columns), "no sum of vectors with a constant before nodes that use its shape"},
     {"no_lone_input", AT(no_lone_input), "no input that it alone reads beside constants"},
     {"lone_vectors", AT(lone_vectors), "computed vectors beside such alone"},
+    {"vectors_alike", AT(vectors_alike), "vectors that the importer has with the same axes"},
+    {"tiled_first", AT(tiled_first), "axes that are repeated before those that are not"},
     {"pads_within", AT(pads_within), "no pad larger than its axis"},
     {"lone_chain", AT(lone_chain), "no inner result of a chain made one layer is read elsewhere"},
     {"even", AT(even), "outputs of one shape"},

@@ -45,11 +45,14 @@ static bool out_of(surg__judge *j, const surg__tspan *want, int64_t have, const 
                             (long long)(have > want->high ? want->high : want->low));
 }
 
-enum { REDUCED, KEPT, PADDED, FOLDED };
+enum { REDUCED, KEPT, PADDED, FOLDED, FROM_END };
 
 int surg__judge_axis_limit(const char *name) {
-  static const char *const names[] = {[REDUCED] = "reduced", [KEPT] = "kept", [PADDED] = "padded",
-                                      [FOLDED] = "folded"};
+  static const char *const names[] = {[REDUCED] = "reduced",
+                                      [KEPT] = "kept",
+                                      [PADDED] = "padded",
+                                      [FOLDED] = "folded",
+                                      [FROM_END] = "from_end"};
   for (size_t i = 0; i < SURG_COUNT(names); i++)
     if (!strcmp(names[i], name)) return (int)i;
   return -1;
@@ -109,13 +112,24 @@ static bool fits_folded(surg__judge *j, const surg__tspan *want) {
                                                "all axes that it reduces have size 1");
 }
 
+/* Checks how many axes are counted from the end. */
+static bool fits_from_end(surg__judge *j, const surg__tspan *want) {
+  int64_t axes[AXES_MOST], found = 0;
+  const int64_t n = read_list(j, "axes", "axes", axes);
+  for (int64_t i = 0; i < n; i++) found += axes[i] < 0;
+  if (n < 0)
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, NULL, "which axes it reduces is not known");
+  return n < 0 || !out_of(j, want, found, "counts from the end");
+}
+
 static bool fits_axes(surg__judge *j) {
   for (size_t i = 0; i < j->f->n_axes; i++) {
     const surg__tspan *want = &j->f->axes[i];
     const int kind = surg__judge_axis_limit(want->name);
-    if (!(kind == PADDED   ? fits_padded(j, want)
-          : kind == FOLDED ? fits_folded(j, want)
-                           : fits_reduced(j, want, kind)))
+    if (!(kind == PADDED     ? fits_padded(j, want)
+          : kind == FOLDED   ? fits_folded(j, want)
+          : kind == FROM_END ? fits_from_end(j, want)
+                             : fits_reduced(j, want, kind)))
       return false;
   }
   return true;
@@ -182,8 +196,8 @@ static bool fits_producer(surg__judge *j) {
     return true;
   return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL,
                              "the importer reads it differently in a model with %s%s%s",
-                             name[0] ? "producer_name \"" : "no producer_name",
-                             name, name[0] ? "\"" : "");
+                             name[0] ? "producer_name \"" : "no producer_name", name,
+                             name[0] ? "\"" : "");
 }
 
 /* Checks that no pad is larger than the axis: edges are copied from inside. */
@@ -206,6 +220,26 @@ static bool fits_pads_within(surg__judge *j) {
   return true;
 }
 
+/* Checks that Tile repeats no axis behind one of more than one element that it does not repeat. */
+static bool fits_tiled(surg__judge *j) {
+  int64_t repeats[AXES_MOST];
+  const int64_t rank = rank_of(j), n = j->f->tiled_first ? read_list(j, "", "repeats", repeats) : 0;
+  int64_t kept = -1;
+  bool open = n < 0 || (j->f->tiled_first && rank < 0);
+  for (int64_t i = 0; i < n && n == rank; i++) {
+    const int64_t size = surg_type_dim(surg_value_type(surg_node_input(j->n, 0)), (size_t)i)->value;
+    if (repeats[i] == 1 && size != 1 && kept < 0) kept = i, open = size < 0;
+    if (repeats[i] == 1 || kept < 0 || open) continue;
+    return !surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, NULL,
+                               "it repeats axis %lld, but not axis %lld before it", (long long)i,
+                               (long long)kept);
+  }
+  if (open)
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, NULL,
+                       "whether it repeats axes behind others is not known");
+  return true;
+}
+
 bool surg__judge_axes(surg__judge *j) {
-  return fits_producer(j) && fits_axes(j) && fits_pads(j) && fits_pads_within(j);
+  return fits_producer(j) && fits_axes(j) && fits_pads(j) && fits_pads_within(j) && fits_tiled(j);
 }

@@ -146,8 +146,7 @@ static void judge_unread(walk *w) {
     if (surg_value_is_initializer(v) || is_read(w->t, v)) continue;
     const bool misread = w->t->unread == SURG__MISREAD;
     surg__buf_printf(&w->text, "%sno node reads the elements of input %s",
-                     misread ? SURG__JUDGE_OTHERWISE : "",
-                     surg__q(w->t->ctx, surg_value_name(v)));
+                     misread ? SURG__JUDGE_OTHERWISE : "", surg__q(w->t->ctx, surg_value_name(v)));
     tell(w, (surg__objection){
                 .verdict = SURG__ILLEGAL, .cause = SURG__C_PLACE, .misread = misread, .value = v});
   }

@@ -39,7 +39,8 @@ static double scale_of(const surg__judge *j, size_t axis) {
   const surg_attr *a = surg_node_attr(j->n, "scales");
   const surg_value *v = surg__judge_formal(j, "scales", false);
   size_t n = 0;
-  const float *list = a && surg_attr_get_kind(a) == SURG_ATTR_FLOATS ? surg_attr_floats(a, &n) : NULL;
+  const float *list =
+      a && surg_attr_get_kind(a) == SURG_ATTR_FLOATS ? surg_attr_floats(a, &n) : NULL;
   if (a) return list && axis < n ? (double)list[axis] : -1;
   const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
   float f = 0;
@@ -84,8 +85,7 @@ static surg__rz_equality compare(const surg__judge *j, const surg__rz_words *is,
                            .length = scale > 0 ? (double)in * scale : (double)out,
                            .end = 1,
                            .shrinks = is_old(j) && by < 1};
-  const surg__rz_axis b = {
-      .in = in, .out = out, .scale = ratio, .length = (double)out, .end = 1};
+  const surg__rz_axis b = {.in = in, .out = out, .scale = ratio, .length = (double)out, .end = 1};
   return surg__rz_compare(is, &a, engine, &b);
 }
 
@@ -102,9 +102,8 @@ bool surg__judge_samples(surg__judge *j) {
     const int64_t in = surg_type_dim(x, i)->value, out = surg_type_dim(y, i)->value;
     const bool stays = i + 2 < rank;
     const surg__rz_equality how = !stays ? compare(j, &is, &engine, i, in, out)
-                                  : (in >= 0 && in == out) || scale_of(j, i) == 1
-                                      ? SURG__RZ_EQUAL
-                                  : in >= 0 && out >= 0 ? SURG__RZ_UNEQUAL
+                                  : (in >= 0 && in == out) || scale_of(j, i) == 1 ? SURG__RZ_EQUAL
+                                  : in >= 0 && out >= 0                           ? SURG__RZ_UNEQUAL
                                                         : SURG__RZ_UNCLEAR;
     unclear = how == SURG__RZ_UNCLEAR;
     if (how == SURG__RZ_UNEQUAL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors in element-wise nodes of engines whose matrices have two axes at least: OpenCV 4.10 stores
- * a computed vector with one axis, and repeats its first element beside operands of more. */
+/* Vectors of engines whose matrices have two axes at least: OpenCV stores some with one axis. In
+ * element-wise nodes, 4.10 repeats the first element of such a vector beside operands of more. */
 #include <onnxsurg/ops.h>
 
 #include "ir/ir.h"
@@ -15,13 +15,15 @@ typedef enum form {
                 * it two axes */
   FORM_TURNED, /* computed from such inputs otherwise, which a row would not permit: a column */
   FORM_BARE,   /* computed from values of other ranks: one axis */
+  FORM_TWO,    /* a constant, or a value of rank 0 with another axis: a matrix */
   FORM_UNKNOWN
 } form;
 
-/* A constant has no form of its own. */
+/* Constants, and what the importer computes of sizes, have no form of their own. */
 static bool is_vector(const surg__judge *j, const surg_value *v) {
   const surg_type *t = surg__judge_shape(v);
-  return t && surg_type_rank(t) == 1 && surg__judge_constant(j, v) != SURG__YES;
+  return t && surg_type_rank(t) == 1 && !surg__judge_elements(j, v) &&
+         !surg__judge_of_sizes(j, v);
 }
 
 static bool is_longer(const surg_value *v) {
@@ -51,22 +53,35 @@ static size_t push_vectors(const surg__judge *j, const surg_node *n, const surg_
   return count;
 }
 
+/* Whether the node gives a value of rank 0, for which the importer has one axis, another. */
+static bool adds_axis(const surg_node *n) {
+  const surg_type *t = surg__judge_shape(surg_node_input(n, 0));
+  return surg_node_op(n) == SURG_OP_Unsqueeze && t && !surg_type_rank(t);
+}
+
+#define BIT(f) (1u << (f))
+
 /* The form of a vector, by the vectors that it is computed from. */
 static form form_of(const surg__judge *j, const surg_value *v) {
   const surg_value *list[TRACED_MOST];
-  form found = FORM_FED;
+  unsigned found = 0;
+  bool turned = false;
   size_t count = 0;
   list[count++] = v;
   for (size_t at = 0; at < count; at++) {
     const surg_node *n = surg_value_producer(list[at], NULL);
     const size_t before = count;
-    if (!n) continue;
-    count = push_vectors(j, n, list, count);
+    const bool two = n && adds_axis(n);
+    if (n && !two) count = push_vectors(j, n, list, count);
     if (count == TRACED_MOST) return FORM_UNKNOWN;
-    if (count == before) return FORM_BARE;
-    if (!keeps_places(n)) found = FORM_TURNED;
+    if (count == before) found |= BIT(!n ? FORM_FED : two ? FORM_TWO : FORM_BARE);
+    turned |= n && count > before && !keeps_places(n);
   }
-  return found;
+  return found == BIT(FORM_BARE)             ? FORM_BARE
+         : found == BIT(FORM_TWO) && !turned ? FORM_TWO
+         : found != BIT(FORM_FED)            ? FORM_UNKNOWN
+         : turned                            ? FORM_TURNED
+                                             : FORM_FED;
 }
 
 static form operand_form(const surg__judge *j, const surg_value *v) {
@@ -79,7 +94,7 @@ static form operand_form(const surg__judge *j, const surg_value *v) {
 static bool may_be_beside(const surg__judge *j, const surg_value *v, form beside) {
   const surg_type *t = surg__judge_shape(v);
   const surg_tensor *c = surg__judge_elements(j, v);
-  const bool constant = c || surg__judge_constant(j, v) == SURG__YES;
+  const bool constant = c || surg__judge_of_sizes(j, v);
   if (beside == FORM_TURNED && constant) return c && surg_tensor_count(c) == 1;
   if (constant || (t && surg_type_rank(t) > 1)) return false;
   return beside == FORM_TURNED || (t && !surg_type_rank(t)) || form_of(j, v) == FORM_BARE;
@@ -97,7 +112,40 @@ static const surg_value *formed(const surg__judge *j, form *of) {
   return *of = FORM_TURNED, column;
 }
 
-bool surg__judge_vectors(surg__judge *j) {
+/* The kind of an operand of Concat. A constant of the model is a matrix. */
+static form kind_of(const surg__judge *j, const surg_value *v) {
+  const surg_type *t = surg__judge_shape(v);
+  if (surg__judge_elements(j, v)) return FORM_TWO;
+  if (!t || surg__judge_of_sizes(j, v)) return FORM_UNKNOWN;
+  const form f = form_of(j, v);
+  return f == FORM_TURNED ? FORM_FED : f;
+}
+
+/* Checks operands of rank 1 that the importer must have in one form. */
+static bool fits_alike(surg__judge *j) {
+  const surg_value *first = NULL;
+  form all = FORM_OTHER;
+  for (size_t i = 0; j->f->vectors_alike && i < surg_node_input_count(j->n); i++) {
+    const surg_value *v = surg_node_input(j->n, i);
+    const form f = v ? kind_of(j, v) : FORM_OTHER;
+    if (!v) continue;
+    if (f == FORM_UNKNOWN) {
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v,
+                         "how many axes the importer has for %s is not known",
+                         surg__judge_name(j, v));
+      return true;
+    }
+    if (!first) first = v, all = f;
+    if (f == all) continue;
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, v,
+                       "the importer has %s with other axes than %s", surg__judge_name(j, v),
+                       surg__judge_name(j, first));
+    return false;
+  }
+  return true;
+}
+
+static bool fits_lone(surg__judge *j) {
   form of;
   const surg_value *v = j->f->lone_vectors ? formed(j, &of) : NULL;
   for (size_t i = 0; v && i < surg_node_input_count(j->n); i++) {
@@ -116,4 +164,8 @@ bool surg__judge_vectors(surg__judge *j) {
     return false;
   }
   return true;
+}
+
+bool surg__judge_vectors(surg__judge *j) {
+  return fits_alike(j) && fits_lone(j);
 }

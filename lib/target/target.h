@@ -84,6 +84,8 @@ typedef struct surg__tfact {
                         * of a result of one axis */
   bool no_lone_input;  /* not an input that nothing else reads, beside constants: Concat */
   bool lone_vectors;   /* computed vectors must only be combined with such */
+  bool vectors_alike;  /* operands of rank 1 must be vectors of one kind for the importer */
+  bool tiled_first;    /* of axes with more than one element, Tile repeats the first ones */
   bool pads_within;    /* no pad may be larger than the axis */
   bool lone_chain;     /* of a chain of nodes that the importer makes one layer of, no result but
                         * the last may be read elsewhere */
@@ -140,8 +142,8 @@ typedef struct surg__tfact {
   surg__tlist iota;   /* attributes whose elements must be 0, 1, 2, ... */
   surg__tlist halves; /* attributes whose two halves must be equal */
   surg__tlist odd;    /* attributes whose elements must be odd */
-  surg__tlist samples; /* of Resize: the coordinate mode by which the importer computes, "half_pixel",
-                        * and of nearest its rounding, "asymmetric/floor" */
+  surg__tlist samples; /* of Resize: the coordinate mode by which the importer computes, and of mode
+                        * nearest its rounding: "half_pixel", "asymmetric/floor" */
   /* Attributes that must be, or must not be, present in the node, even with their default value. */
   surg__tlist written, unwritten;
   const char *says;   /* a limit as prose, which is not checked; for `refused`: the reason */

@@ -23,8 +23,8 @@ typedef struct resize {
 static const char *const coordinate_words[SURG__RZ_COORDINATES] = {
     "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
     "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
-static const char *const rounding_words[SURG__RZ_ROUNDINGS] = {"round_prefer_floor", "round_prefer_ceil",
-                                                          "floor", "ceil"};
+static const char *const rounding_words[SURG__RZ_ROUNDINGS] = {
+    "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
 
 static unsigned word_of(const char *const *list, unsigned count, const char *text, size_t n) {
   unsigned i = 0;

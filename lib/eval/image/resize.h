@@ -64,9 +64,13 @@ int64_t surg__rz_nearest(const surg__rz_words *is, const surg__rz_axis *a, int64
  * coordinates: the standard does not define their precision, nor the order of operations. */
 bool surg__rz_unclear(const surg__rz_words *is, const surg__rz_axis *a);
 /* Whether both read the same elements of an axis: with weights for mode linear, nearly (coordinates
- * may differ as they do in float). SURG__RZ_UNCLEAR: the precision of coordinates decides, which the
- * standard does not define, or the result is too long to compare. */
-typedef enum surg__rz_equality { SURG__RZ_EQUAL, SURG__RZ_UNEQUAL, SURG__RZ_UNCLEAR } surg__rz_equality;
+ * may differ as they do in float). SURG__RZ_UNCLEAR: the precision of coordinates decides, which
+ * the standard does not define, or the result is too long to compare. */
+typedef enum surg__rz_equality {
+  SURG__RZ_EQUAL,
+  SURG__RZ_UNEQUAL,
+  SURG__RZ_UNCLEAR
+} surg__rz_equality;
 surg__rz_equality surg__rz_compare(const surg__rz_words *x, const surg__rz_axis *a,
                                    const surg__rz_words *y, const surg__rz_axis *b);
 /* The values of coordinate_transformation_mode and nearest_mode; the enum's last: there is none. */
