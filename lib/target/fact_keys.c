@@ -36,6 +36,7 @@ const surg__flag_key surg__flag_keys[] = {
     {"lone_chain", AT(lone_chain), "no inner result of a chain made one layer is read elsewhere"},
     {"even", AT(even), "outputs of one shape"},
     {"even_pads", AT(even_pads), "equal pads on both sides, where auto_pad makes them"},
+    {"axis_last", AT(axis_last), "the last axis"},
     {"axis_inside", AT(axis_inside), "axis below the rank"},
     {"batch_of_one", AT(batch_of_one), "a shape that fits a batch of 1, where that is open"},
 };

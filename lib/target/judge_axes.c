@@ -240,6 +240,25 @@ static bool fits_tiled(surg__judge *j) {
   return true;
 }
 
+/* Checks that the attribute or input `axis` is the last axis, and that none is before it if it is
+ * counted from the end of a vector. */
+static bool fits_axis_last(surg__judge *j) {
+  const surg_value *v = j->f->axis_last ? surg__judge_formal(j, "axis", false) : NULL;
+  const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
+  const int64_t rank = rank_of(j);
+  int64_t axis = surg_node_int(j->n, "axis", 0);
+  if (!j->f->axis_last) return true;
+  if (rank < 0 || (v && (!c || surg__read_ints(c, &axis, 1) != 1))) {
+    surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, NULL,
+                       "whether axis is the last one is not known");
+    return true;
+  }
+  return axis == rank - 1 || (axis == -1 && rank > 1) ||
+         !surg__judge_object(j, SURG__ILLEGAL, SURG__C_RANGE, NULL, "axis is %lld, not the last",
+                             (long long)axis);
+}
+
 bool surg__judge_axes(surg__judge *j) {
-  return fits_producer(j) && fits_axes(j) && fits_pads(j) && fits_pads_within(j) && fits_tiled(j);
+  return fits_producer(j) && fits_axes(j) && fits_pads(j) && fits_pads_within(j) && fits_tiled(j) &&
+         fits_axis_last(j);
 }

@@ -491,7 +491,7 @@ static const surg_node *shape_user(const surg_value *v) {
   return NULL;
 }
 
-/* Notes results of one axis of a constant vector: the importer computes the shape of a matrix. */
+/* Notes results of one axis of a constant: the importer computes the shape of a matrix. */
 static void judge_columns(surg__judge *j) {
   const surg_value *y = surg_node_output(j->n, 0);
   const surg_type *t = surg__judge_shape(y);
@@ -502,9 +502,10 @@ static void judge_columns(surg__judge *j) {
     const surg_tensor *c = v ? surg__judge_elements(j, v) : NULL;
     const surg_type *of = surg__judge_shape(v);
     if (c)
-      column |= surg_tensor_rank(c) == 1 && surg_tensor_count(c) > 1;
+      column |= surg_tensor_rank(c) <= 1;
     else
-      other |= of && surg_type_rank(of) == 1 && surg_type_dim(of, 0)->value != 1;
+      other |= of && (surg_type_rank(of) == 0 ||
+                      (surg_type_rank(of) == 1 && surg_type_dim(of, 0)->value != 1));
   }
   const surg_node *user = column && other ? shape_user(y) : NULL;
   if (user)

@@ -22,8 +22,7 @@ typedef enum form {
 /* Constants, and what the importer computes of sizes, have no form of their own. */
 static bool is_vector(const surg__judge *j, const surg_value *v) {
   const surg_type *t = surg__judge_shape(v);
-  return t && surg_type_rank(t) == 1 && !surg__judge_elements(j, v) &&
-         !surg__judge_of_sizes(j, v);
+  return t && surg_type_rank(t) == 1 && !surg__judge_elements(j, v) && !surg__judge_of_sizes(j, v);
 }
 
 static bool is_longer(const surg_value *v) {
@@ -53,10 +52,21 @@ static size_t push_vectors(const surg__judge *j, const surg_node *n, const surg_
   return count;
 }
 
-/* Whether the node gives a value of rank 0, for which the importer has one axis, another. */
-static bool adds_axis(const surg_node *n) {
+/* The form of a result that does not depend on that of an operand; FORM_OTHER: it may. Values of
+ * rank 0 have one axis, so that Unsqueeze gives two, and element-wise nodes of these and constant
+ * vectors as well. */
+static form own_form(const surg_node *n, bool of_vectors) {
   const surg_type *t = surg__judge_shape(surg_node_input(n, 0));
-  return surg_node_op(n) == SURG_OP_Unsqueeze && t && !surg_type_rank(t);
+  switch (surg_node_op(n)) {
+    case SURG_OP_Reshape:
+      return FORM_BARE;
+    case SURG_OP_Expand:
+      return FORM_UNKNOWN;
+    case SURG_OP_Unsqueeze:
+      return t && !surg_type_rank(t) ? FORM_TWO : FORM_BARE;
+    default:
+      return of_vectors ? FORM_OTHER : keeps_places(n) ? FORM_TWO : FORM_BARE;
+  }
 }
 
 #define BIT(f) (1u << (f))
@@ -70,12 +80,15 @@ static form form_of(const surg__judge *j, const surg_value *v) {
   list[count++] = v;
   for (size_t at = 0; at < count; at++) {
     const surg_node *n = surg_value_producer(list[at], NULL);
-    const size_t before = count;
-    const bool two = n && adds_axis(n);
-    if (n && !two) count = push_vectors(j, n, list, count);
-    if (count == TRACED_MOST) return FORM_UNKNOWN;
-    if (count == before) found |= BIT(!n ? FORM_FED : two ? FORM_TWO : FORM_BARE);
-    turned |= n && count > before && !keeps_places(n);
+    const size_t more = n ? push_vectors(j, n, list, count) : count;
+    const form own = n ? own_form(n, more > count) : FORM_FED;
+    if (more == TRACED_MOST) return FORM_UNKNOWN;
+    if (own != FORM_OTHER) {
+      found |= BIT(own);
+      continue;
+    }
+    count = more;
+    turned |= !keeps_places(n);
   }
   return found == BIT(FORM_BARE)             ? FORM_BARE
          : found == BIT(FORM_TWO) && !turned ? FORM_TWO
