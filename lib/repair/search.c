@@ -396,7 +396,7 @@ static void put_identity(surg__buf *text, const surg_value *v) {
 }
 
 /* Inserts an Identity before model outputs that are initializers, for targets that reject these, or
- * behind the first input that a Concat reads: some engines overwrite it. */
+ * after the first input that a Concat reads: some engines overwrite it. */
 static bool cure_ends(surg__repair *r, surg__repair_counts *now, bool inputs) {
   const surg_graph *g = surg_model_graph(r->m);
   surg__buf text;

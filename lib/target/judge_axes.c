@@ -220,7 +220,7 @@ static bool fits_pads_within(surg__judge *j) {
   return true;
 }
 
-/* Checks that Tile repeats no axis behind one of more than one element that it does not repeat. */
+/* Checks that Tile repeats no axis after one of more than one element that it does not repeat. */
 static bool fits_tiled(surg__judge *j) {
   int64_t repeats[AXES_MOST];
   const int64_t rank = rank_of(j), n = j->f->tiled_first ? read_list(j, "", "repeats", repeats) : 0;
@@ -236,7 +236,7 @@ static bool fits_tiled(surg__judge *j) {
   }
   if (open)
     surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, NULL,
-                       "whether it repeats axes behind others is not known");
+                       "whether it repeats an axis after one that it does not is unknown");
   return true;
 }
 

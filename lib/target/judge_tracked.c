@@ -306,11 +306,13 @@ static bool fits_after(surg__judge *j) {
   const surg_value *v = j->f->not_after.n ? surg_node_input(j->n, 0) : NULL;
   const surg_node *from = v ? surg_value_producer(v, NULL) : NULL;
   for (size_t i = 0; from && i < j->f->not_after.n; i++) {
-    if (surg_node_domain(from)[0] || strcmp(surg_node_op_type(from), j->f->not_after.items[i]) != 0)
-      continue;
+    const char *name = j->f->not_after.items[i];
+    const bool any = !strcmp(name, "*");
+    if (!any && (surg_node_domain(from)[0] || strcmp(surg_node_op_type(from), name) != 0)) continue;
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_CONSTANT, v,
-                       "the importer makes one layer of the node and the %s before it",
-                       j->f->not_after.items[i]);
+                       any ? "%s is not an input of the model, and may be overwritten"
+                           : "the importer makes one layer of the node and the %s before it",
+                       any ? surg__judge_name(j, v) : name);
     return false;
   }
   return true;
