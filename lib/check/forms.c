@@ -727,5 +727,8 @@ void surg__check_forms(surg__checker *c, const surg_node *n) {
       forms[i].check(c, n);
       return;
     }
-  surg__check_forms_ml(c, n);
+  if (n->schema->flags & SURG__OP_CONTRIB)
+    surg__check_forms_contrib(c, n);
+  else
+    surg__check_forms_ml(c, n);
 }

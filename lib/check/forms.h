@@ -70,6 +70,7 @@ void surg__check_twice_given(surg__checker *c, const surg_node *n);
 void surg__check_forms(surg__checker *c, const surg_node *n);        /* forms.c */
 void surg__check_forms_inputs(surg__checker *c, const surg_node *n); /* forms_inputs.c */
 void surg__check_forms_ml(surg__checker *c, const surg_node *n);     /* forms_ml.c */
+void surg__check_forms_contrib(surg__checker *c, const surg_node *n); /* forms_contrib.c */
 void surg__check_ranges(surg__checker *c, const surg_node *n);       /* ranges.c */
 
 #endif

@@ -31,6 +31,14 @@ static const struct {
     {SURG_OP_Sum, 1, {UINT8_MAX, UINT8_MAX}},
     {SURG_OP_Mean, 8, {0}},
     {SURG_OP_Mean, 1, {UINT8_MAX, UINT8_MAX}},
+    /* ONNX Runtime compares less of its own operators than of those that they extend. */
+    {SURG_OP_ms_FusedConv, 1, {0, UINT8_MAX}},
+    {SURG_OP_ms_QLinearConv, 1, {0, UINT8_MAX}},
+    {SURG_OP_ms_QGemm, 1, {0, UINT8_MAX}},
+    {SURG_OP_ms_Pad, 1, {0, UINT8_MAX}},
+    {SURG_OP_ms_NhwcMaxPool, 1, {0, UINT8_MAX}},
+    {SURG_OP_ms_LinearAttention, 1, {0, UINT8_MAX}},
+    {SURG_OP_ms_CausalConvWithState, 1, {0, UINT8_MAX}},
 };
 
 /* Inference of ONNX reads a Slice whose lists are all constant. It follows elements that some nodes
@@ -285,6 +293,7 @@ static surg__since since_of(const surg_node *n) {
     case SURG_OP_Slice:
       return n->schema->since >= 10 ? slice_since(n) : all;
     case SURG_OP_Gemm:
+    case SURG_OP_ms_FusedGemm:
       return gemm_since(n);
     case SURG_OP_DepthToSpace:
     case SURG_OP_SpaceToDepth:

@@ -36,6 +36,9 @@ static const char *const aspect[] = {"stretch", "not_larger", "not_smaller", NUL
 static const char *const tfidf[] = {"TF", "IDF", "TFIDF", NULL};
 static const char *const grid[] = {"bilinear", "nearest", "bicubic", "linear", "cubic", NULL};
 static const char *const border[] = {"zeros", "border", "reflection", NULL};
+static const char *const contrib_grid[] = {"bilinear", "nearest", "bicubic", NULL};
+static const char *const distance[] = {"euclidean", "sqeuclidean", NULL};
+static const char *const experts[] = {"relu", "gelu", "silu", "swiglu", "identity", NULL};
 static const char *const scatter[] = {"none", "add", "mul", "max", "min", NULL};
 static const char *const roi[] = {"avg", "max", NULL};
 static const char *const gelu[] = {"none", "tanh", NULL};
@@ -75,6 +78,12 @@ static const words table[] = {
     {SURG_OP_Gelu, 1, INT_MAX, "approximate", gelu},
     {SURG_OP_Cast, 24, INT_MAX, "round_mode", rounding},
     {SURG_OP_TensorScatter, 1, INT_MAX, "mode", cache},
+    {SURG_OP_ms_GridSample, 1, INT_MAX, "mode", contrib_grid},
+    {SURG_OP_ms_GridSample, 1, INT_MAX, "padding_mode", border},
+    {SURG_OP_ms_Pad, 1, INT_MAX, "mode", pad},
+    {SURG_OP_ms_MoE, 1, INT_MAX, "activation_type", experts},
+    {SURG_OP_ms_QMoE, 1, INT_MAX, "activation_type", experts},
+    {SURG_OP_ms_CDist, 1, INT_MAX, "metric", distance},
     {SURG_OP_ml_LinearClassifier, 1, INT_MAX, "post_transform", transform},
     {SURG_OP_ml_LinearRegressor, 1, INT_MAX, "post_transform", transform},
     {SURG_OP_ml_SVMClassifier, 1, INT_MAX, "post_transform", transform},
@@ -487,7 +496,8 @@ static void check_divisor(surg__checker *c, const surg_node *n) {
                     "integers are divided by 0, element %lld of input 1", (long long)at);
 }
 
-/* Checks the weights of MatMulNBits: N rows of blocks along K, packed into bytes. */
+/* Checks the weights of MatMulNBits: N rows of blocks along K, packed into bytes. ONNX Runtime
+ * compares constant ones, from 1.30 on. */
 static void check_blocks(surg__checker *c, const surg_node *n) {
   const int64_t rows = surg_node_int(n, "N", 0), k = surg_node_int(n, "K", 0),
                 bits = surg_node_int(n, "bits", 4), size = surg_node_int(n, "block_size", 0);
@@ -500,6 +510,8 @@ static void check_blocks(surg__checker *c, const surg_node *n) {
   const uint64_t bytes = ((uint64_t)size * (uint64_t)bits + 7) / 8;
   if (blocks > UINT64_MAX / bytes / (uint64_t)rows || count == (uint64_t)rows * blocks * bytes)
     return;
+  c->since = surg_value_constant(surg_node_input(n, 1)) ? (surg__since){26, 27}
+                                                        : (surg__since){UINT8_MAX, UINT8_MAX};
   contradicts(c, n, "input 1 has %llu elements where N, K, bits and block_size make it %llu",
               (unsigned long long)count, (unsigned long long)((uint64_t)rows * blocks * bytes));
 }

@@ -180,8 +180,20 @@ static void judge_nested(surg__judge *j, const char *domain) {
   }
 }
 
+/* Judges the arguments of a call for which the engine uses another function than that of its
+ * overload. */
+static void judge_call(surg__judge *j) {
+  const surg_function *f = surg_node_function(j->n);
+  if (!f || j->t->overloads != SURG__NO) return;
+  if (surg_node_input_count(j->n) > surg_graph_input_count(surg_function_graph(f)) ||
+      surg_node_output_count(j->n) > surg_graph_output_count(surg_function_graph(f)))
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_FUNCTION, NULL,
+                       "the function that is called has fewer inputs or outputs");
+}
+
 static void judge_function(surg__judge *j, const char *domain) {
   judge_nested(j, domain);
+  judge_call(j);
   if (j->t->functions == SURG__YES && !surg_graph_opset(surg_node_graph(j->n), domain))
     surg__judge_object(j, j->t->import_calls ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_FUNCTION,
                        NULL, "the model does not import the domain of the function");
@@ -369,6 +381,10 @@ static void judge_contrib(surg__judge *j) {
     surg__judge_object(j, SURG__ILLEGAL, SURG__C_ATTR, NULL, "attribute %s is missing", a->name);
     return;
   }
+  const size_t n_out = surg_node_output_count(j->n);
+  if (n_out && !surg__schema_formal(j->s, true, n_out - 1))
+    surg__judge_object(j, SURG__ILLEGAL, SURG__C_PLACE, NULL, "it has %zu outputs; the most is %zu",
+                       n_out, (size_t)j->s->n_outputs);
   for (size_t i = 0; i < surg_node_attr_count(j->n); i++) {
     const surg_attr *a = surg_node_attr_at(j->n, i);
     const char *name = surg_attr_name(a);
