@@ -4,6 +4,7 @@
 #include "check/forms.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* The number of entries of a list attribute, or elements of a tensor attribute; 0: absent or
  * empty; -1: unknown. */
@@ -76,13 +77,36 @@ static void linear(surg__checker *c, const surg_node *n) {
                     want);
 }
 
-/* Runtimes reject more intercepts than classes. */
+/* Newer runtimes require as many labels as intercepts, and a multiple of that number of
+ * coefficients; one class is a decision between two. Older ones do not compare them (lax_values of
+ * targets). */
 static void linear_classes(surg__checker *c, const surg_node *n) {
   const int64_t ints = length(n, "classlabels_ints"), words = length(n, "classlabels_strings");
-  const int64_t found = length(n, "intercepts"), classes = ints > words ? ints : words;
-  if (ints >= 0 && words >= 0 && classes > 0 && found > classes)
-    surg__check_wrong(c, n, "length of attribute \"intercepts\": %" PRId64 ", classes: %" PRId64,
-                      found, classes);
+  const int64_t classes = length(n, "intercepts"), factors = length(n, "coefficients");
+  const int64_t labels = ints > words ? ints : words;
+  char text[64];
+  if (ints < 0 || words < 0 || classes <= 0 || factors <= 0) return;
+  const bool few = classes == 1 ? labels && labels != 2 : labels < classes;
+  const char *wrong = factors % classes     ? "coefficients"
+                      : few && words > ints ? "classlabels_strings"
+                      : few                 ? "classlabels_ints"
+                                            : NULL;
+  if (!wrong) return;
+  snprintf(text, sizeof text, "a list of %" PRId64 " for %" PRId64 " class%s", length(n, wrong),
+           classes, classes == 1 ? "" : "es");
+  surg__check_bad_value(c, n, wrong, text);
+}
+
+/* Of lists of which runtimes use one: all but one are absent or empty. */
+static void one_filled(surg__checker *c, const surg_node *n, const char *const *names) {
+  size_t filled = 0, unknown = 0;
+  for (size_t i = 0; names[i]; i++) {
+    filled += length(n, names[i]) > 0;
+    unknown += length(n, names[i]) < 0;
+  }
+  if (!unknown && filled != 1)
+    surg__check_wrong(c, n, "expected one of the attributes \"imputed_value_*\", found %zu",
+                      filled);
 }
 
 /* Reports an input that is neither a row nor a batch of rows: no kernel accepts it. */
@@ -122,7 +146,11 @@ void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
       same_length(c, n, "offset", "scale");
       break;
     case SURG_OP_ml_Imputer:
-      (void)one_of(c, n, imputed, "imputed_value_*");
+      one_filled(c, n, imputed);
+      break;
+    case SURG_OP_ml_FeatureVectorizer: /* which runtimes require */
+      if (!length(n, "inputdimensions"))
+        surg__check_wrong(c, n, "attribute \"inputdimensions\" is missing");
       break;
     case SURG_OP_ml_LabelEncoder:
       labels(c, n);

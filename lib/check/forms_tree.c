@@ -209,6 +209,32 @@ static bool members_fit(surg__checker *c, const surg_node *n) {
   return false;
 }
 
+/* Whether a tensor attribute, if it is present, is a vector of that type (0: any); if not, reports
+ * it. */
+static bool is_vector(surg__checker *c, const surg_node *n, const char *name, int dtype) {
+  const surg_attr *a = surg_node_attr(n, name);
+  if (!a || a->ref || a->kind != SURG_ATTR_TENSOR) return true;
+  const surg_tensor *t = a->u.tensors[0];
+  if (surg_tensor_rank(t) != 1) {
+    surg__check_wrong(c, n, "attribute \"%s\" has rank %zu, expected 1", name,
+                      (size_t)surg_tensor_rank(t));
+    return false;
+  }
+  if (!dtype || (int)surg_tensor_dtype(t) == dtype) return true;
+  surg__check_wrong(c, n, "attribute \"%s\" is of type %s, expected %s", name,
+                    surg__dtype_name(surg_tensor_dtype(t)), surg__dtype_name(dtype));
+  return false;
+}
+
+/* Checks the tensors of an ensemble: thresholds and results are of the type of the input. */
+static bool vectors_fit(surg__checker *c, const surg_node *n) {
+  const surg_type *x = surg_value_type(surg_node_input(n, 0));
+  const int dtype = x && x->kind == SURG_TYPE_TENSOR ? x->dtype : 0;
+  return is_vector(c, n, "nodes_splits", dtype) && is_vector(c, n, "leaf_weights", dtype) &&
+         is_vector(c, n, "nodes_modes", SURG_UINT8) &&
+         is_vector(c, n, "nodes_hitrates", SURG_FLOAT);
+}
+
 /* Checks the children on one side: they exist, and are not the node itself. */
 static void children(surg__checker *c, const surg_node *n, const char *ids, const char *leaves) {
   const surg_attr *id = list(n, ids), *leaf = list(n, leaves);
@@ -239,7 +265,7 @@ void surg__check_ensemble(surg__checker *c, const surg_node *n) {
                                       NULL};
   static const char *const outer[] = {"leaf_weights", "leaf_targetids", NULL};
   const int64_t targets = surg_node_int(n, "n_targets", -1);
-  if (!same_counts(c, n, inner) || !same_counts(c, n, outer)) return;
+  if (!vectors_fit(c, n) || !same_counts(c, n, inner) || !same_counts(c, n, outer)) return;
   if (!in_range(c, n, "nodes_featureids", INT32_MAX) ||
       !in_range(c, n, "leaf_targetids", targets > 0 ? targets : INT64_MAX) ||
       !in_range(c, n, "tree_roots", count_of(n, "nodes_splits")))
@@ -288,6 +314,28 @@ static void results(surg__checker *c, const surg_node *n, bool classifier) {
 
 /* --- support vectors --- */
 
+/* Classes of a classifier: as many as there are lists of vectors, and a probability for each pair
+ * of them. Older runtimes do not compare these (lax_values of targets). */
+static void votes(surg__checker *c, const surg_node *n) {
+  const surg_attr *a = list(n, "prob_a"), *b = list(n, "prob_b"),
+                  *each = list(n, "vectors_per_class");
+  const int64_t words = count_of(n, "classlabels_strings"), ints = count_of(n, "classlabels_ints");
+  const int64_t labels = ints > words ? ints : words, found = a ? a->count : 0;
+  char text[64];
+  if (found != (b ? b->count : 0)) {
+    surg__check_wrong(c, n, "length of attribute \"prob_a\": %" PRId64 ", of \"prob_b\": %" PRIu32,
+                      found, b ? b->count : 0);
+    return;
+  }
+  if (!each || !each->count || labels <= 0) return;
+  const char *wrong = labels != each->count ? "vectors_per_class" : NULL;
+  if (!wrong && found && found < labels * (labels - 1) / 2) wrong = "prob_a";
+  if (!wrong) return;
+  snprintf(text, sizeof text, "a list of %" PRId64 " for %" PRId64 " class%s", count_of(n, wrong),
+           labels, labels == 1 ? "" : "es");
+  surg__check_bad_value(c, n, wrong, text);
+}
+
 void surg__check_svm(surg__checker *c, const surg_node *n) {
   static const char *const kernels[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
   const surg_attr *kernel = surg_node_attr(n, "kernel_type"), *params = list(n, "kernel_params");
@@ -305,6 +353,7 @@ void surg__check_svm(surg__checker *c, const surg_node *n) {
   const surg_attr *rho = surg_node_attr(n, "rho");
   if (!rho || (!rho->ref && rho->kind == SURG_ATTR_FLOATS && !rho->count))
     surg__check_wrong(c, n, "attribute \"rho\" (the constant term) is missing");
+  if (n->schema->op == SURG_OP_ml_SVMClassifier) votes(c, n);
   if (n->schema->op != SURG_OP_ml_SVMRegressor || count <= 0) return;
   const uint64_t elements = vectors ? vectors->count : 0;
   if (!elements || elements % (uint64_t)count != 0)
