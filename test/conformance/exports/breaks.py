@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One change of a model that may break it: of its nodes, attributes, weights, types, functions and imports, in any graph."""
-from onnx import AttributeProto, TensorProto, helper
+from onnx import AttributeProto, helper
 
 TYPES = (1, 2, 3, 6, 7, 8, 9, 10, 11, 16)
 

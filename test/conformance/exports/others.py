@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Families of models of ai.onnx.ml, of com.microsoft, and with functions."""
-from onnx import AttributeProto, helper
-from build import (BF16, BOOL, F, F16, F64, Function, Graph, I8, I32, I64, Ref, STR, U8, attribute, model, put, tensor)
+from onnx import AttributeProto, StringStringEntryProto, helper
+from build import (BOOL, F, F16, F64, Function, Graph, I8, I32, I64, Ref, STR, U8, attribute, model, put, tensor)
 from plain import clip, reduce, versions
 
 
@@ -67,7 +67,7 @@ def pipeline(rng):
     elif kind == 1:
         label, p = g.ml("LinearClassifier", [x], 2, coefficients=[0.1] * 12, intercepts=rng.choice((None, [0.1] * 3)),
                         multi_class=rng.choice((None, 1)), post_transform=post,
-                        **(names if strings else names))
+                        **names)
     elif kind == 2:
         y = g.ml("TreeEnsembleRegressor", [x], n_targets=2, aggregate_function=rng.choice((None, "SUM", "AVERAGE", "MIN", "MAX")),
                  base_values=rng.choice((None, [0.5, 0.1])), post_transform=post, **tree_lists(rng, 2, "target"))
@@ -95,13 +95,10 @@ def pipeline(rng):
         if choice == 0:
             z = g.ml("ZipMap", [p], **classes)
             key, of = (STR if strings else I64), helper.make_tensor_type_proto(F, [])
-            kind_of = helper.TypeProto() if hasattr(helper, "TypeProto") else None
-            if kind_of is not None:
-                kind_of.sequence_type.elem_type.map_type.key_type = key
-                kind_of.sequence_type.elem_type.map_type.value_type.CopyFrom(of)
-                g.output_of(z, kind_of)
-            else:
-                g.output(z)
+            maps = helper.TypeProto()
+            maps.sequence_type.elem_type.map_type.key_type = key
+            maps.sequence_type.elem_type.map_type.value_type.CopyFrom(of)
+            g.output_of(z, maps)
         elif choice == 1:
             g.output(g.ml("Normalizer", [p], norm="L1"))
         else:
@@ -166,14 +163,8 @@ def ensemble(rng):
     g = Graph(rng)
     t = rng.choice((F, F64))
     x = g.input(t, ["N", 3])
-    # one root with two leaves, and a tree whose left child is a node
-    y = g.ml("TreeEnsemble", [x], n_targets=2, aggregate_function=rng.choice((None, 0, 1, 2, 3)), post_transform=rng.choice((None, 0, 1)),
-             tree_roots=[0, 1], nodes_modes=tensor("m", U8, [3], [0, rng.randrange(6), 1]), nodes_featureids=[0, 1, 2],
-             nodes_splits=tensor("s", t, [3]), nodes_truenodeids=[0, 2, 2], nodes_trueleafs=[1, 0, 1],
-             nodes_falsenodeids=[1, 0, 3], nodes_falseleafs=[1, 1, 1], leaf_targetids=[0, 1, 0, 1],
-             leaf_weights=tensor("w", t, [4]), nodes_hitrates=rng.choice((None, tensor("h", t, [3]))),
-             nodes_missing_value_tracks_true=rng.choice((None, [0, 1, 0]))) if False else None
-    w = g.rng
+    # Two trees, of two nodes and of one.
+    w = rng
     y = g.ml("TreeEnsemble", [x], n_targets=2, aggregate_function=w.choice((None, 0, 1, 2, 3)), post_transform=w.choice((None, 0, 1)),
              tree_roots=[0, 1], nodes_modes=seeded(w, U8, [3], [0, w.randrange(6), 1]), nodes_featureids=[0, 1, 2],
              nodes_splits=seeded(w, t, [3]), nodes_truenodeids=[0, 2, 2], nodes_trueleafs=[1, 0, 1],
@@ -210,7 +201,7 @@ def transformer(rng):
     elif kind == 1:
         x = g.input(F, [n, s, 8])
         b = rng.choice((U8, I8))
-        y = g.ms("DynamicQuantizeMatMul", [x, w(8, 8, dtype=b), w(1, dtype=F) if rng.random() < 0 else g.weight(F, [rng.choice((1, 8))]),
+        y = g.ms("DynamicQuantizeMatMul", [x, w(8, 8, dtype=b), g.weight(F, [rng.choice((1, 8))]),
                                            "" if rng.random() < 0.5 else g.weight(b, [1])] + ([w(8, dtype=F)] if rng.random() < 0.5 else []))
         g.output(g.ms(rng.choice(("Gelu", "FastGelu", "QuickGelu")), [y]))
     elif kind == 2:
@@ -222,9 +213,8 @@ def transformer(rng):
         g.output(g.ms("DequantizeLinear", [z, g.scalar(F, 0.2), g.scalar(U8, 2)]))
     elif kind == 3:
         x = g.input(t, [n, s, 16])
-        bits = 4
         y = g.ms("MatMulNBits", [x, w(8, 1, 8, dtype=U8), g.weight(t, [8])] + ([g.weight(U8, [8])] if rng.random() < 0.5 else []),
-                 K=16, N=8, bits=bits, block_size=16, accuracy_level=rng.choice((None, 0, 1, 4)))
+                 K=16, N=8, bits=4, block_size=16, accuracy_level=rng.choice((None, 0, 1, 4)))
         y = g.op("SimplifiedLayerNormalization", [y, w(8)], axis=-1, epsilon=1e-5)
         g.output(y)
     elif kind == 4:
@@ -232,7 +222,7 @@ def transformer(rng):
         y, *_, total = g.ms("SkipSimplifiedLayerNormalization", [x, g.input(t, [n, s, 8]), w(8)], [True, False, False, True])
         q = g.op("MatMul", [y, w(8, 16)])
         past = [g.input(t, [n, 1, rng.choice(("P", 6)), 4]) for _ in range(2)]
-        lens, all_ = g.input(I32, [n] if rng.random() < 0.5 else [n]), g.input(I32, [1] if rng.random() < 0.6 else [])
+        lens, all_ = g.input(I32, [n]), g.input(I32, [1] if rng.random() < 0.6 else [])
         ins = [q, "", "", *past, lens, all_]
         if rng.random() < 0.5:
             ins += [w(16, 2), w(16, 2)]
@@ -390,7 +380,7 @@ def extras(rng):
         m.graph.node.add(op_type="MatMul", input=[z, "sparse"], output=["end"])
         m.graph.output.add(name="end")
     if rng.random() < 0.3:
-        put(m.graph.node[0], 9, helper.make_attribute("namespace", 1).__class__(name="x"))
+        put(m.graph.node[0], 9, StringStringEntryProto(key="namespace", value="x"))
     if rng.random() < 0.2:
         m.opset_import.add(domain="ai.onnx.training", version=1)
     if rng.random() < 0.2:

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Families of models of ONNX's own operators: each is a function that draws one with a generator of random numbers."""
-import numpy as np
 from onnx import helper
-from build import (BF16, BOOL, E4M3, E5M2, F, F16, F64, Graph, I4, I8, I32, I64, STR, U4, U8, model, node, opt, seq,
+from build import (BF16, BOOL, E4M3, E5M2, F, F16, F64, Graph, I4, I8, I32, I64, STR, U4, U8, model, opt, seq,
                    tensor)
 
 IR_OF = {7: 3, 8: 3, 9: 4, 10: 5, 11: 6, 12: 7, 13: 7, 14: 7, 15: 8, 16: 8, 17: 8, 18: 8, 19: 9, 20: 9, 21: 10, 22: 10,
@@ -87,7 +86,7 @@ def recurrent(rng):
                 ins.append(g.weight(F, [d, 2, h]))
                 if rng.random() < 0.5:
                     ins.append(g.weight(F, [d, 3 * h]))
-        y, last = g.op(op, ins, 2 if rng.random() < 0.5 or op != "LSTM" else [True, True, True][:2], **attrs)
+        y, last = g.op(op, ins, 2, **attrs)
         x = g.op("Transpose", [y], perm=[0, 2, 1, 3])
         x = g.op("Reshape", [x, g.ints(0, 0, d * h)])
         width = d * h
@@ -150,7 +149,6 @@ def convolution(rng):
     elif kind == 2:
         x = g.op("ConvTranspose", [x, g.weight(F, [4, 2, 3, 3])], strides=[2, 2], output_padding=[1, 1], pads=[1] * 4)
         x = pad(g, o, x, [0, 0, 1, 1, 0, 0, 1, 1], rng.choice(("constant", "reflect", "edge")))
-        x = g.op("DepthToSpace", [g.op("SpaceToDepth", [x], blocksize=2)] , blocksize=2) if rng.random() < 0 else x
     else:
         y, where = g.op("MaxPool", [x], 2, kernel_shape=[2, 2], strides=[2, 2])
         x = g.op("MaxUnpool", [y, where], kernel_shape=[2, 2], strides=[2, 2]) if o > 8 else y
@@ -201,13 +199,6 @@ def shapes(rng):
     if rng.random() < 0.3:
         g.output(g.op("Size", [y]), I64, [])
     return model(g, opsets, ir)
-
-
-def same_branch(g, x, op, outer=None):
-    b = g.sub()
-    y = b.op(op, [x] if op not in ("Add", "Mul") else [x, outer or b.scalar(F, 2.0)])
-    b.output(y, F, None) if False else b.output(y, F, ["d"])
-    return b
 
 
 def control(rng):
@@ -548,7 +539,7 @@ def integers(rng):
         s, z = g.scalar(F, 0.1), g.scalar(a, 3)
         g.output(g.op("QLinearMatMul", [x, s, z, g.weight(b, [6, 4]), g.scalar(F, 0.2), g.scalar(b, 1), s, z]))
     else:
-        t = rng.choice((I32, I64, U8, I8, 13 if False else I64))
+        t = rng.choice((I32, I64, U8, I8))
         x = g.input(t, [3, 4])
         y = g.op("Mod", [x, g.weight(t, [4], [2, 3, 2, 3])], fmod=rng.choice((None, 1)))
         if o > 17:
@@ -556,7 +547,7 @@ def integers(rng):
         if o > 10 and t == U8:
             y = g.op("BitShift", [y, g.weight(t, [4])], direction=rng.choice(("LEFT", "RIGHT")))
         y = g.op("Cast", [y], to=I32)
-        g.output(g.op("Sum" if False else "ReduceSum", [y] + ([g.ints(0)] if o > 12 else []), axes=[0] if o < 13 else None))
+        g.output(g.op("ReduceSum", [y] + ([g.ints(0)] if o > 12 else []), axes=[0] if o < 13 else None))
     return model(g, opsets, ir)
 
 
