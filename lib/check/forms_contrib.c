@@ -27,6 +27,7 @@ static const struct {
              {SURG_OP_ms_DecoderMaskedMultiHeadAttention, 2, RANK(3) | RANK(4)},
              {SURG_OP_ms_DecoderMaskedMultiHeadAttention, 5, RANK(4)},
              {SURG_OP_ms_GroupQueryAttention, 0, RANK(3)},
+             {SURG_OP_ms_GroupQueryAttention, 3, RANK(4)},
              {SURG_OP_ms_EmbedLayerNormalization, 0, RANK(2)},
              {SURG_OP_ms_EmbedLayerNormalization, 1, RANK(2)},
              {SURG_OP_ms_QEmbedLayerNormalization, 0, RANK(2)},
