@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Constraints of operators of com.microsoft: ranks and sizes of inputs, values of attributes. ONNX
- * Runtime compares them when it infers shapes or makes the kernel; those here are rejected by every
- * release from 1.10 to 1.30 that has the operator (test/conformance/exports/limits.py asks). */
+ * Runtime compares them when it infers shapes or makes the kernel; those here are rejected by 1.10,
+ * 1.14, 1.22 and 1.30, as far as they have the operator, and those of MoE by 1.30
+ * (test/conformance/exports/limits.py asks). */
 #include <inttypes.h>
 #include <math.h>
 
