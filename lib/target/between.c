@@ -105,7 +105,8 @@ static void report_unknown(const merging *m, const surg__target *rejects, const 
   char text[700];
   surg__objection unsure = *o;
   snprintf(text, sizeof text, "%s rejects it: %s; %s%s", rejects->name, o->text ? o->text : "",
-           other ? other->name : "a newer version may not", other ? " does not" : "");
+           other ? other->name : "a newer version may accept it",
+           other ? " does not reject it" : "");
   unsure.verdict = SURG__UNKNOWN;
   unsure.misread = unsure.fed = false;
   unsure.text = text;

@@ -40,8 +40,10 @@ surg_status surg__explained_seen(const surg__explained *e, surg_model *m, surg__
   if (e->node) l.node = surg_model_find_node(m, e->node, NULL);
   if (!e->means && !e->message->checks.n) return SURG_ENOTFOUND;
   if (e->means) {
-    surg__target *t = surg__explained_target(surg_model_context(m), e);
-    s = t ? surg__target_facts(t, m, by_target, &l) : SURG_EINVALID;
+    surg_context *ctx = surg_model_context(m);
+    surg__target *t = surg__explained_target(ctx, e);
+    const surg_status failed = ctx->alloc_status ? ctx->alloc_status : SURG_EINVALID;
+    s = t ? surg__target_facts(t, m, by_target, &l) : failed;
     surg__target_free(t);
   }
   if (!s && e->message->checks.n)

@@ -201,6 +201,8 @@ static const shape_row rows[] = {
     {"Expand", "*; R=expand", ""},
     {"Expand", "-; 1=sizes", ""},
     {"Where", "~; *; ~", ""},
+    {"vector-as-row-Sum.y", "A; C,A", ""},
+    {"second-vector-as-row-Pow.y", "C,A; A", ""},
     {"Sum", "*; ...", ""},
     {"Max", "*; ...", ""},
     {"Max", "~; *", ""},
