@@ -28,6 +28,8 @@ static const struct alias {
     {"qnn", "qualcomm-qairt"},
     {"snpe", "qualcomm-qairt"},
     {"onnx-mlir", "onnx-mlir-cpu"},
+    {"onnxruntime-web", "onnxruntime-web-wasm"},
+    {"ort-web", "onnxruntime-web-wasm"},
     {"webgl", "onnxruntime-web-webgl"},
     {"webgpu", "onnxruntime-web-webgpu"},
     {"webnn", "onnxruntime-web-webnn"},
