@@ -63,8 +63,8 @@ def halves(n):
     return plain(nodes + [end(f"t{n - 1}")])
 
 
-def branches(n):
-    """n Ifs that capture, one after the other."""
+def if_nodes(n):
+    """The nodes of n Ifs on c that capture, one after the other."""
     nodes = []
     for i in range(n):
         last = f"t{i - 1}" if i else "x"
@@ -72,7 +72,12 @@ def branches(n):
                                      [value(f"{which[0]}{i}", FLOAT, ("N", 4))], name=which))
                 for which, op in (("then_branch", "Exp"), ("else_branch", "Neg"))]
         nodes.append(node("If", ["c"], [f"t{i}"], *arms))
-    return plain(nodes + [end(f"t{n - 1}")], ins=(X, value("c", BOOL, ())))
+    return nodes
+
+
+def branches(n):
+    """n Ifs that capture, one after the other."""
+    return plain(if_nodes(n) + [end(f"t{n - 1}")], ins=(X, value("c", BOOL, ())))
 
 
 def namesakes(n):
@@ -324,14 +329,7 @@ def changed_branches(n):
 
 def known_branches(n):
     """n Ifs with a constant condition."""
-    nodes = []
-    for i in range(n):
-        last = f"t{i - 1}" if i else "x"
-        arms = [a_graph(which, graph([node(op, [last], [f"{which[0]}{i}"])], [], [],
-                                     [value(f"{which[0]}{i}", FLOAT, ("N", 4))], name=which))
-                for which, op in (("then_branch", "Exp"), ("else_branch", "Neg"))]
-        nodes.append(node("If", ["c"], [f"t{i}"], *arms))
-    return plain(nodes + [end(f"t{n - 1}")], [tensor("c", BOOL, [], b"\1")])
+    return plain(if_nodes(n) + [end(f"t{n - 1}")], [tensor("c", BOOL, [], b"\1")])
 
 
 def failing_branches(n):
