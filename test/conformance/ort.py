@@ -6,6 +6,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 DRIVERS = os.path.join(HERE, "engines")  # programs that drive an engine
@@ -80,6 +81,20 @@ def known(name):
 def script(name, engine="ort-1.30.0"):
     """The command that runs a script of the folder `engines` in ONNX Runtime."""
     return ["node", os.path.join(DRIVERS, name), package(engine)]
+
+
+def need_onnx():
+    """Starts the program anew with the python that has onnx, if this one has not, and ends it as skipped
+    where none has."""
+    try:
+        import onnx.checker  # noqa: F401
+        return
+    except ImportError:
+        python = onnx_python()
+    if python in (None, sys.executable):
+        print("skipped: no python3-onnx")
+        sys.exit(77)
+    os.execv(python, [python] + sys.argv)
 
 
 class Child:

@@ -1,21 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds models node by node, also what older releases of the onnx package have no fields for."""
+import os
+import sys
+
 import numpy as np
 from onnx import AttributeProto, ModelProto, TensorProto, helper
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
+from onnx_wire import varint
 
 F, U8, I8, I16, I32, I64, STR, BOOL, F16, F64 = 1, 2, 3, 5, 6, 7, 8, 9, 10, 11
 U32, U64, BF16, E4M3, E5M2, U4, I4 = 12, 13, 16, 17, 19, 21, 22
 NUMPY = {F: np.float32, U8: np.uint8, I8: np.int8, I16: np.int16, I32: np.int32, I64: np.int64, BOOL: np.bool_,
          F16: np.float16, F64: np.float64, U32: np.uint32, U64: np.uint64, 4: np.uint16}
 BITS = {BF16: 16, E4M3: 8, 18: 8, E5M2: 8, 20: 8, U4: 4, I4: 4, 23: 4, 24: 8}
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
 
 
 def put(message, field, data):

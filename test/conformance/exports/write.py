@@ -16,13 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import ort
 
-try:
-    import onnx
-except ImportError:
-    if ort.onnx_python() in (None, sys.executable):
-        print("skipped: no python3-onnx")
-        sys.exit(77)
-    os.execv(ort.onnx_python(), [ort.onnx_python()] + sys.argv)
+ort.need_onnx()
 import breaks
 import others
 import plain
