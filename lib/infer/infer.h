@@ -145,6 +145,9 @@ void surg__infer_doubt(surg_value *v);
 #define SURG__WORK_LEAST 65536u
 #define SURG__ROUNDS 4u /* walks of a loop body; in the last one the shapes of states are unknown */
 void surg__infer_walk(surg__infer *c, surg_graph *g);
+/* Attaches a state to a value that has none. Stale facts about an output are removed, those about
+ * an input are hidden until its state is detached. */
+void surg__infer_attach(surg_value *v, surg__istate *s, bool output);
 /* Infers the outputs of one node, with `bodies` after what is in its subgraphs. All values that it
  * reads have states. */
 void surg__infer_again(surg__infer *c, surg_node *n, bool bodies);

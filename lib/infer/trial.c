@@ -40,14 +40,7 @@ static bool touch(trial *t, surg_value *v) {
   surg__istate *s = surg__arena_alloc(&t->c.scratch, sizeof *s);
   const touched old = {v, v->inferred, v->elems};
   if (!s || !surg__vec_push(t->c.m->ctx, &t->touched, old)) return out_of_memory(t);
-  const bool known = surg_value_type(v) != NULL;
-  *s = (surg__istate){.old = v->inferred};
-  if (known && v->elems) {
-    s->elems = v->elems;
-    s->has_elems = true;
-  }
-  if (!known) v->inferred = NULL;
-  v->scratch = s;
+  surg__infer_attach(v, s, false);
   return true;
 }
 

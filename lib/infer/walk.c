@@ -125,9 +125,7 @@ static void infer_node(surg__infer *c, const surg_node *n) {
 
 /* --- one node of an inferred model --- */
 
-/* Attaches a state to a value. Stale facts about an output are removed, those about an input are
- * hidden until detach. */
-static void attach(surg_value *v, surg__istate *s, bool output) {
+void surg__infer_attach(surg_value *v, surg__istate *s, bool output) {
   if (!v || v->scratch) return;
   const bool known = surg_value_type(v) != NULL;
   *s = (surg__istate){.old = known || !output ? v->inferred : NULL};
@@ -170,8 +168,9 @@ void surg__infer_one(surg_node *n) {
   }
   c.keep = m->elems;
   surg__arena_init(&c.scratch, m->ctx);
-  for (size_t i = 0; i < inputs; i++) attach(surg_node_input(n, i), &c.states[i], false);
-  for (size_t k = 0; k < outputs; k++) attach(n->out[k], &c.states[inputs + k], true);
+  for (size_t i = 0; i < inputs; i++)
+    surg__infer_attach(surg_node_input(n, i), &c.states[i], false);
+  for (size_t k = 0; k < outputs; k++) surg__infer_attach(n->out[k], &c.states[inputs + k], true);
   n->types_stale = false;
   infer_node(&c, n);
   for (size_t k = 0; k < outputs; k++) detach(n->out[k], true);
