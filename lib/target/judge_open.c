@@ -534,6 +534,26 @@ static bool fits_batch_of_one(surg__judge *j) {
   return false;
 }
 
+/* Checks the target of a Reshape of constants: where an input of the model has an open size other
+ * than that of a batch, the importer keeps the -1 and computes with it. */
+static bool fits_whole_target(surg__judge *j) {
+  int64_t target[TARGET_MOST];
+  const surg_value *v = surg_node_input(j->n, 0), *shape = surg_node_input(j->n, 1);
+  const surg_tensor *c = j->f->whole_target && v && shape ? surg__judge_elements(j, shape) : NULL;
+  const int64_t count = c ? surg__read_ints(c, target, SURG_COUNT(target)) : -1;
+  bool rest = false;
+  for (int64_t i = 0; i < count; i++) rest |= target[i] < 0;
+  if (!rest || surg__judge_constant(j, v) != SURG__YES ||
+      only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n)))))
+    return true;
+  surg__judge_object(
+      j, SURG__ILLEGAL, SURG__C_DYNAMIC, v,
+      "%s is computed from constants: the importer keeps the -1 of its new shape, as "
+      "the model has dynamic inputs",
+      surg__judge_name(j, v));
+  return false;
+}
+
 static bool fits_axis(surg__judge *j) {
   const surg_type *t = surg__judge_shape(surg_node_input(j->n, 0));
   const int64_t axis = surg_node_int(j->n, "axis", 1);
@@ -545,7 +565,8 @@ static bool fits_axis(surg__judge *j) {
 }
 
 bool surg__judge_open(surg__judge *j) {
-  if (!fits_agreed(j) || !fits_batch_of_one(j) || !fits_axis(j)) return false;
+  if (!fits_agreed(j) || !fits_batch_of_one(j) || !fits_whole_target(j) || !fits_axis(j))
+    return false;
   judge_inner(j);
   judge_batches(j);
   judge_open_batches(j);

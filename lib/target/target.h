@@ -94,6 +94,8 @@ typedef struct surg__tfact {
   bool even_pads;      /* ConvTranspose: auto_pad makes as many pads before as after */
   bool even;           /* all outputs must have the same shape */
   bool batch_of_one;   /* Reshape: the target must fit a batch of 1, if the batch is open */
+  bool whole_target;   /* Reshape of constants: no -1 where an input has an open size other than
+                        * that of a batch */
   bool folds;          /* inputs computed from constants count as constants */
   bool paired_labels;  /* Einsum: each label that is summed over is in two operands */
   bool plain_equation; /* Einsum: no ellipsis, no repeated label in one operand */
