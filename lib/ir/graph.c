@@ -52,6 +52,7 @@ static surg_graph *first_inner(const surg_node *n, uint32_t i, size_t k) {
 surg_graph *surg_graph_next_inner(const surg_graph *root, const surg_graph *after) {
   if (!surg__graph_ok(root)) return NULL;
   if (!after) return (surg_graph *)(uintptr_t)root;
+  if (after->erased) return NULL; /* its attribute has other graphs now */
   surg_graph *g = first_inner(after->first, 0, 0);
   for (; !g && after != root && after->parent_node; after = after->parent_node->graph) {
     const surg_node *n = after->parent_node;

@@ -63,7 +63,9 @@ END_TEST
 
 START_TEST(erase_tree) {
   surg_node *deep = add1(then, "If", x);
+  const surg_graph *replaced = surg_node_set_graph(deep, "then_branch", "r");
   surg_graph *inner = surg_node_set_graph(deep, "then_branch", "i");
+  ck_assert_ptr_null(surg_graph_next_inner(g, replaced));
   surg_node *leaf = add1(inner, "Neg", out0(cond));
   ck_ok(surg_graph_add_output(inner, out0(leaf), NULL));
   const surg_graph *const all[] = {g, then, inner, other, NULL}, *const own[] = {then, inner, NULL};
