@@ -156,6 +156,8 @@ static bool type_attribute(surg_node *n, const surg_attr *a) {
   typed->dirty = n->attrs_dirty = true;
   for (uint32_t i = 0; i < n->n_attr; i++)
     if (n->attrs[i] == a) n->attrs[i] = typed;
+  for (uint32_t i = 0; i < typed->count; i++)
+    if (surg_attr_graph(typed, i)) typed->u.graphs[i]->parent_attr = typed;
   surg__touch_node(n);
   return true;
 }
