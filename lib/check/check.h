@@ -121,5 +121,8 @@ void surg__check_idle(surg__checker *c);     /* idle.c: unused parts; outputs th
 
 /* Whether no value can be of both types: other element types, ranks or fixed dimensions. */
 bool surg__check_types_differ(const surg_type *a, const surg_type *b);
+/* Whether an output entry of its graph declares a type of the value. Engines then do not read its
+ * value_info. */
+bool surg__check_is_typed_output(const surg_value *v);
 
 #endif

@@ -63,12 +63,23 @@ static void check_possible(surg__checker *c, const surg_value *v, const surg_typ
   surg__buf_free(&b);
 }
 
+bool surg__check_is_typed_output(const surg_value *v) {
+  for (size_t i = 0; v->graph && i < v->graph->n_out; i++) {
+    const surg__output *o = v->graph->out[i];
+    if (o->use.value == v && o->decl.type && o->decl.type->kind != SURG_TYPE_UNKNOWN) return true;
+  }
+  return false;
+}
+
 /* Whether the declaration in `list` is redundant: the value is declared in a list before
- * value_info, or it is an output that an input or an initializer declares. */
+ * value_info, or it is an output that an input or an initializer declares. Outputs of functions
+ * have no types. */
 static bool is_repeated(const surg_value *v, const char *list) {
   if (!v->producer && !v->input && !v->initializer) return false;
   if (strcmp(list, "value_info") != 0) return !v->producer && strcmp(list, "output") == 0;
-  return !v->producer || surg_value_is_output(v);
+  if (!v->producer) return true;
+  return surg__check_is_typed_output(v) ||
+         (surg_value_is_output(v) && v->graph->kind == SURG_GRAPH_FUNCTION);
 }
 
 static void check_claim(surg__checker *c, const surg_graph *g, const surg_value *v,

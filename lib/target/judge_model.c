@@ -7,6 +7,7 @@
 
 #include "base/context.h"
 #include "base/dtype.h"
+#include "check/check.h"
 #include "infer/infer.h"
 #include "ir/ir.h"
 #include "target/judge.h"
@@ -405,14 +406,24 @@ static bool is_element_less(const surg_type *t) {
   return t && surg_type_get_kind(t) == SURG_TYPE_TENSOR && surg_type_dtype(t) <= 0;
 }
 
+/* Whether engines have the type of a value from elsewhere when they read its value_info or, for
+ * `output`, its entry among the outputs: the first declaration counts. */
+static bool is_typed_before(const walk *w, const surg_graph *g, const surg_value *v, bool output) {
+  if (v->input) return output || !g->parent_node;
+  if (v->initializer && (!w->t->typed_weights || surg_model_ir_version(w->m) >= 4)) return true;
+  return !output && surg__check_is_typed_output(v);
+}
+
 /* Reports the first value that is declared as a tensor without an element type, except inputs of
  * the model. */
 static void judge_typed(walk *w, const surg_graph *g) {
   const surg_value *found = NULL;
-  for (size_t i = 0; i < surg_graph_output_count(g) && !found; i++)
-    if (is_element_less(surg_graph_output_type(g, i))) found = surg_graph_output(g, i);
+  for (size_t i = 0; i < surg_graph_output_count(g) && !found; i++) {
+    const surg_value *v = surg_graph_output(g, i);
+    if (is_element_less(surg_graph_output_type(g, i)) && !is_typed_before(w, g, v, true)) found = v;
+  }
   for (const surg_value *v = NULL; !found && (v = surg_graph_next_value(g, v));)
-    if (is_element_less(surg_value_declared_type(v)) && (!v->input || g->parent_node)) found = v;
+    if (is_element_less(surg_value_declared_type(v)) && !is_typed_before(w, g, v, false)) found = v;
   if (!found) return;
   surg__buf_printf(&w->text, "%s is declared as a tensor without an element type",
                    surg__q(w->t->ctx, surg_value_name(found)));

@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "base/dtype.h"
 #include "ir/ir.h"
+#include "schema/custom.h"
 #include "schema/text.h"
 #include "target/judge.h"
 #include "target/verdict.h"
@@ -398,6 +399,16 @@ static void judge_contrib(surg__judge *j) {
   }
 }
 
+/* Reports a listed operator of a known domain of the engine of which only the name is known. */
+static void judge_unsigned(surg__judge *j, const char *domain) {
+  const int newest = surg_schema_newest(domain);
+  const char *name = surg_node_op_type(j->n);
+  if (j->s || !domain[0] || newest <= 0 || is_registered(j, domain)) return;
+  if (surg_schema_find(domain, name, newest) || surg__custom_find(j->t->ctx, domain, name)) return;
+  surg__judge_object(j, SURG__UNKNOWN, SURG__C_OP, NULL,
+                     "which inputs, types and attributes the operator has is not known");
+}
+
 /* Whether another node reads a result. */
 static bool is_read_on(const surg_node *n) {
   for (size_t i = 0; i < surg_node_output_count(n); i++) {
@@ -571,6 +582,7 @@ surg__verdict surg__judge_own(const surg__target *t, const surg_node *n, surg__b
     judge_stranger(&j, domain);
   if (j.worst != SURG__ILLEGAL) surg__judge_arguments(&j);
   if (op && j.worst != SURG__ILLEGAL) judge_presence(&j, domain);
+  if (op && j.worst != SURG__ILLEGAL) judge_unsigned(&j, domain);
   if (op && !domain[0] && j.worst != SURG__ILLEGAL) judge_operands(&j);
   if (j.worst != SURG__ILLEGAL) judge_contrib(&j);
   if (j.worst != SURG__ILLEGAL && !domain[0]) judge_keepdims(&j);

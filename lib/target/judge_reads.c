@@ -76,7 +76,8 @@ static surg_status choose(const surg__target *t, surg_model *m) {
  * domain. */
 bool surg__judge_hides(const surg__target *t, const surg_function *f) {
   if (!t->operators_first) return false;
-  return !f->key[0][0] || surg__target_op(t, f->domain, name_in_file(f)) != NULL;
+  if (!f->key[0][0] || surg__listed(&t->operator_domains, f->key[0])) return true;
+  return surg__target_op(t, f->domain, name_in_file(f)) != NULL;
 }
 
 /* The function of the node's name, whatever its overload; NULL: there is none. */

@@ -360,6 +360,7 @@ static surg__tlist *list_of(surg__target *t, const char *key, surg__name_form *f
                {"accepts_some", &t->accepts_some, false, 0},
                {"attribute_order", &t->attribute_order, false, 0},
                {"list_attributes", &t->list_attributes, false, 0},
+               {"operator_domains", &t->operator_domains, false, 0},
                {"spare_inputs", &t->spare_inputs, true, SURG__NAME_OP},
                {"unnamed_layers", &t->unnamed_layers, true, SURG__NAME_OP},
                {"late", &t->late, true, SURG__NAME_OP},

@@ -269,6 +269,7 @@ struct surg_target {
   surg__tlist lax_values;     /* operators, or attributes (Op.attr), that may have any value */
   surg__tlist attribute_order; /* fields of AttributeProto: the engine reads the first that is
                                 * present, whatever the type is. Empty: it reads by type */
+  surg__tlist operator_domains; /* of `operators_first`: domains whose functions are not used */
   surg__tlist list_attributes; /* attributes that it reads from `ints` all the same */
   surg__tlist spare_inputs;    /* operators that ignore absent inputs after those that they have */
   surg__tlist unnamed_layers;  /* operators of which the engine makes no layer of the node's name */
