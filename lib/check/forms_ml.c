@@ -72,6 +72,7 @@ static void linear(surg__checker *c, const surg_node *n) {
   if (features < 0 || found < 0 || targets < 1 || !surg__mul_i64(features, targets, &want) ||
       found >= want)
     return;
+  c->since = (surg__since){UINT8_MAX, UINT8_MAX};
   surg__check_found(c, "W206", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
                     "length of attribute \"coefficients\": %" PRId64 ", expected %" PRId64, found,
                     want);
@@ -85,6 +86,8 @@ static void linear_classes(surg__checker *c, const surg_node *n) {
   const int64_t classes = length(n, "intercepts"), factors = length(n, "coefficients");
   const int64_t labels = ints > words ? ints : words;
   char text[64];
+  if (ints > 0 && words > 0)
+    surg__check_bad_value(c, n, "classlabels_strings", "a list beside \"classlabels_ints\"");
   if (ints < 0 || words < 0 || classes <= 0 || factors <= 0) return;
   const bool few = classes == 1 ? labels && labels != 2 : labels < classes;
   const char *wrong = factors % classes     ? "coefficients"
@@ -98,15 +101,15 @@ static void linear_classes(surg__checker *c, const surg_node *n) {
 }
 
 /* Of lists of which runtimes use one: all but one are absent or empty. */
-static void one_filled(surg__checker *c, const surg_node *n, const char *const *names) {
+static void one_filled(surg__checker *c, const surg_node *n, const char *const *names,
+                       const char *what) {
   size_t filled = 0, unknown = 0;
   for (size_t i = 0; names[i]; i++) {
     filled += length(n, names[i]) > 0;
     unknown += length(n, names[i]) < 0;
   }
   if (!unknown && filled != 1)
-    surg__check_wrong(c, n, "expected one of the attributes \"imputed_value_*\", found %zu",
-                      filled);
+    surg__check_wrong(c, n, "expected one of the attributes \"%s\", found %zu", what, filled);
 }
 
 /* Reports an input that is neither a row nor a batch of rows: no kernel accepts it. */
@@ -146,7 +149,7 @@ void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
       same_length(c, n, "offset", "scale");
       break;
     case SURG_OP_ml_Imputer:
-      one_filled(c, n, imputed);
+      one_filled(c, n, imputed, "imputed_value_*");
       break;
     case SURG_OP_ml_FeatureVectorizer: /* which runtimes require */
       if (!length(n, "inputdimensions"))
@@ -163,7 +166,7 @@ void surg__check_forms_ml(surg__checker *c, const surg_node *n) {
       break;
     case SURG_OP_ml_ZipMap:
       late_rows(c, n);
-      (void)one_of(c, n, classes, "classlabels_*");
+      one_filled(c, n, classes, "classlabels_*");
       break;
     case SURG_OP_ml_TreeEnsembleRegressor:
     case SURG_OP_ml_TreeEnsembleClassifier:

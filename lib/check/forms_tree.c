@@ -314,6 +314,21 @@ static void results(surg__checker *c, const surg_node *n, bool classifier) {
 
 /* --- support vectors --- */
 
+/* Whether a list is present and has no elements. */
+static bool is_empty(const surg_attr *a) {
+  return a && !a->ref && (a->kind == SURG_ATTR_FLOATS || a->kind == SURG_ATTR_INTS ||
+                          a->kind == SURG_ATTR_STRINGS) && !a->count;
+}
+
+/* Reports a classifier without labels. Runtimes read the integers if there is no list of strings,
+ * not even an empty one. */
+static void voted(surg__checker *c, const surg_node *n) {
+  const surg_attr *words = surg_node_attr(n, "classlabels_strings");
+  const surg_attr *found = words ? words : surg_node_attr(n, "classlabels_ints");
+  if (!found || is_empty(found))
+    surg__check_wrong(c, n, "expected one of the attributes \"classlabels_*\", found none");
+}
+
 /* Classes of a classifier: as many as there are lists of vectors, and a probability for each pair
  * of them. Older runtimes do not compare these (lax_values of targets). */
 static void votes(surg__checker *c, const surg_node *n) {
@@ -347,16 +362,23 @@ void surg__check_svm(surg__checker *c, const surg_node *n) {
     if (!found)
       surg__check_bad_value(c, n, "kernel_type", surg__qn(c->ctx, kernel->u.s.p, kernel->u.s.n));
   }
-  if (params && params->count && params->count != 3)
+  if (params && params->count && params->count < 3)
     surg__check_wrong(c, n, "length of attribute \"kernel_params\": %" PRIu32 ", expected 3",
                       params->count);
+  if (params && params->count > 3)
+    surg__check_bad_value(c, n, "kernel_params", "a list of more than 3");
   const surg_attr *rho = surg_node_attr(n, "rho");
-  if (!rho || (!rho->ref && rho->kind == SURG_ATTR_FLOATS && !rho->count))
-    surg__check_wrong(c, n, "attribute \"rho\" (the constant term) is missing");
+  if (!rho) surg__check_wrong(c, n, "attribute \"rho\" (the constant term) is missing");
+  if (is_empty(rho)) surg__check_bad_value(c, n, "rho", "an empty list");
+  if (is_empty(surg_node_attr(n, "coefficients")))
+    surg__check_wrong(c, n, "attribute \"coefficients\" is an empty list");
   if (n->schema->op == SURG_OP_ml_SVMClassifier) votes(c, n);
+  if (n->schema->op == SURG_OP_ml_SVMClassifier) voted(c, n);
   if (n->schema->op != SURG_OP_ml_SVMRegressor || count <= 0) return;
   const uint64_t elements = vectors ? vectors->count : 0;
-  if (!elements || elements % (uint64_t)count != 0)
+  if (!elements)
+    surg__check_bad_value(c, n, "support_vectors", "an empty list");
+  else if (elements % (uint64_t)count != 0)
     surg__check_wrong(c, n,
                       "length of attribute \"support_vectors\": %" PRIu64
                       ", expected a multiple of n_supports (%" PRId64 ")",

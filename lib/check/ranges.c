@@ -150,16 +150,10 @@ static const struct {
   const char *attr;
 } filled[] = {
     {SURG_OP_ml_FeatureVectorizer, "inputdimensions"},
-    {SURG_OP_ml_LinearClassifier, "coefficients"},
-    {SURG_OP_ml_LinearClassifier, "intercepts"},
-    {SURG_OP_ml_LinearClassifier, "classlabels_ints"},
-    {SURG_OP_ml_LinearClassifier, "classlabels_strings"},
     {SURG_OP_ml_TreeEnsembleClassifier, "classlabels_int64s"},
     {SURG_OP_ml_TreeEnsembleClassifier, "classlabels_strings"},
     {SURG_OP_ml_OneHotEncoder, "cats_int64s"},
     {SURG_OP_ml_OneHotEncoder, "cats_strings"},
-    {SURG_OP_ml_ZipMap, "classlabels_int64s"},
-    {SURG_OP_ml_ZipMap, "classlabels_strings"},
     {SURG_OP_ml_Scaler, "scale"},
     {SURG_OP_TfIdfVectorizer, "ngram_counts"},
     {SURG_OP_TfIdfVectorizer, "ngram_indexes"},
