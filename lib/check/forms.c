@@ -224,7 +224,10 @@ static void mel_weights(surg__checker *c, const surg_node *n) {
 }
 
 static void window(surg__checker *c, const surg_node *n) {
-  (void)scalar(c, n, 0);
+  int64_t size;
+  const surg_tensor *t = surg_value_constant(surg_node_input(n, 0));
+  if (scalar(c, n, 0) && t && surg__read_ints(t, &size, 1) == 1 && size == 0)
+    surg__check_wrong(c, n, "input 0 (size) is 0, expected 1 or more");
 }
 
 static void dft(surg__checker *c, const surg_node *n) {

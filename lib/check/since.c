@@ -8,6 +8,8 @@
 #include "check/check.h"
 #include "check/forms.h"
 
+#define ENTRIES 64 /* most entries of a list that are read */
+
 static const surg__since all = {0, 0}, none = {UINT8_MAX, UINT8_MAX}, unknown = {0, UINT8_MAX};
 
 /* Operators of which the inference of ONNX overlooks what the inference here finds: those that it
@@ -235,19 +237,70 @@ static surg__since axis_since(const surg_node *n, bool below, bool above) {
   return (low && below) || (high && above) ? none : all;
 }
 
-/* The attribute `axes` of a reduction: version 1 compares nothing; later ones, not whether an axis
- * is listed twice. */
-static surg__since reduced_since(const surg_node *n) {
-  const surg_type *x = surg__check_ranked(n, 0);
+/* Reads a list of integers, an attribute or constant input 1; -1: it is neither. */
+static int64_t read_axes(const surg_node *n, int64_t *out) {
   const surg_attr *a = surg__check_ints(n, "axes");
-  if (!x || !a) return all;
-  for (uint32_t i = 0; i < a->count; i++) {
-    const int64_t axis = a->u.ints[i];
+  const bool listed = surg__schema_formal(n->schema, false, 1) != NULL;
+  const surg_tensor *c = listed ? surg_value_constant(surg_node_input(n, 1)) : NULL;
+  if (c) return surg__read_ints(c, out, ENTRIES);
+  if (!a || a->count > ENTRIES) return -1;
+  for (uint32_t i = 0; i < a->count; i++) out[i] = a->u.ints[i];
+  return a->count;
+}
+
+/* The axes of a reduction: version 1 compares nothing; later ones, not whether an axis is listed
+ * twice. */
+static surg__since reduced_since(const surg_node *n) {
+  int64_t axes[ENTRIES];
+  const surg_type *x = surg__check_ranked(n, 0);
+  const int64_t count = read_axes(n, axes);
+  if (!x || count < 0) return all;
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t axis = axes[i];
     const bool stray = axis < -(int64_t)x->rank || axis >= (int64_t)x->rank;
     if (stray && n->schema->since >= 11) return all;
     if (axis < -(int64_t)x->rank || axis > INT32_MAX) return unknown;
   }
   return none;
+}
+
+/* Constant axes of Squeeze: an axis that is listed twice is removed once. */
+static surg__since squeezed_since(const surg_node *n) {
+  int64_t axes[ENTRIES];
+  const surg_type *x = surg__check_ranked(n, 0);
+  const int64_t count = surg_node_input(n, 1) ? read_axes(n, axes) : -1;
+  if (!x || count < 0) return all;
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t axis = axes[i] < 0 ? axes[i] + x->rank : axes[i];
+    if (axis < 0 || axis >= x->rank || surg__check_dim(x, (size_t)axis) > 1) return all;
+  }
+  return none;
+}
+
+/* A size along an axis that an entry of the constant list makes; false: it is not known, or fits
+ * nothing. Expand keeps an axis of size 1. */
+static bool listed_size(const surg_node *n, const surg_type *x, int64_t i, int64_t count,
+                        int64_t entry, int64_t *out) {
+  const int op = surg_node_op(n);
+  const int64_t at = op == SURG_OP_Expand && x ? i + x->rank - count : i;
+  const int64_t d = x && at >= 0 && at < x->rank ? surg__check_dim(x, (size_t)at) : -1;
+  *out = entry;
+  if (op == SURG_OP_Tile) return d >= 0 && surg__mul_i64(entry, d, out);
+  return op != SURG_OP_Expand || (x && (at < 0 || d == 1 || (entry == 1 && d >= 0)));
+}
+
+/* Results of a negative size, which a constant states: see window_since. */
+static surg__since listed_since(const surg_node *n) {
+  int64_t list[ENTRIES], least = 0, size;
+  const surg_type *x = surg__check_ranked(n, 0);
+  const surg_tensor *c = surg_value_constant(surg_node_input(n, 1));
+  const int64_t count = c ? surg__read_ints(c, list, ENTRIES) : -1;
+  for (int64_t i = 0; i < count; i++) {
+    if (!listed_size(n, x, i, count, list[i], &size)) return all;
+    if (size < least) least = size;
+  }
+  if (least >= 0) return all;
+  return least < -1 ? (surg__since){21, 23} : none;
 }
 
 /* Engines do not infer shapes of the tensors in a sequence. */
@@ -314,6 +367,15 @@ static surg__since since_of(const surg_node *n) {
       return n->schema->since < 11 ? axis_since(n, true, false) : all;
     case SURG_OP_RoiAlign:
       return region_since(n);
+    case SURG_OP_Squeeze:
+      return n->schema->since >= 13 ? squeezed_since(n) : all;
+    case SURG_OP_TopK:
+      return n->schema->since >= 10 ? listed_since(n) : all;
+    case SURG_OP_OneHot:
+    case SURG_OP_DFT:
+    case SURG_OP_Expand:
+    case SURG_OP_Tile:
+      return listed_since(n);
     case SURG_OP_ConcatFromSequence:
       return axis_of_list_since(n);
     case SURG_OP_LayerNormalization: {

@@ -247,9 +247,25 @@ static void check_scalar(surg__checker *c, const surg_node *n, size_t i) {
                     n->schema->since, t->rank);
 }
 
+/* Checks a Range, of which inference reads constants if all inputs are constant. */
+static void check_range(surg__checker *c, const surg_node *n) {
+  bool fixed = n->n_in > 0;
+  for (size_t i = 0; i < n->n_in; i++)
+    fixed = fixed && surg_value_constant(surg_node_input(n, i));
+  for (size_t i = 0; i < n->n_in; i++) {
+    const surg_tensor *t = fixed ? surg_value_constant(surg_node_input(n, i)) : NULL;
+    if (t && surg_tensor_count(t) != 1)
+      surg__check_wrong(c, n, "input %zu has %llu elements; Range expects one", i,
+                        (unsigned long long)surg_tensor_count(t));
+    else
+      check_scalar(c, n, i);
+  }
+}
+
 /* The releases that compare the rank of a list that is not constant. */
 static surg__since rank_since(const surg_node *n, size_t i) {
-  if (surg_value_constant(surg_node_input(n, i))) return (surg__since){0};
+  if (surg_value_constant(surg_node_input(n, i)))
+    return n->schema->op == SURG_OP_ConstantOfShape ? unseen : (surg__since){0};
   switch (n->schema->op) {
     case SURG_OP_Expand:
       return (surg__since){15, 17};
@@ -271,11 +287,13 @@ static void check_rank(surg__checker *c, const surg_node *n, size_t i, uint32_t 
   contradicts(c, n, "input %zu has rank %u; %s expects rank %u", i, t->rank, n->schema->name, rank);
 }
 
-/* The shape of ConstantOfShape: ONNX's own inference rejects the model if it has several axes. */
+/* The shape of ConstantOfShape: ONNX's own inference rejects the model if it is no list, except a
+ * constant, of which it reads the elements alone. */
 static void check_shape_input(surg__checker *c, const surg_node *n) {
   const surg_type *t = ranked(n, 0);
   const surg_node *from = surg_value_producer(surg_node_input(n, 0), NULL);
-  if (t && t->rank > 1 && !(from && surg__check_computed(from)))
+  const bool fixed = surg_value_constant(surg_node_input(n, 0)) != NULL;
+  if (t && t->rank != 1 && !fixed && !(from && surg__check_computed(from)))
     surg__check_found(c, "E203", surg__check_has_text(c) ? surg__locate_node(n) : NULL,
                       "input 0 has rank %u; ConstantOfShape expects rank 1", t->rank);
   else
@@ -609,7 +627,7 @@ static void check_shapes(surg__checker *c, const surg_node *n) {
       check_scalars(c, n);
       break;
     case SURG_OP_Range:
-      for (size_t i = 0; i < n->n_in; i++) check_scalar(c, n, i);
+      check_range(c, n);
       break;
     case SURG_OP_If:
       check_if(c, n);

@@ -222,6 +222,13 @@ bool surg_node_result_sizes(const surg_node *n, uint64_t *bytes, uint64_t *in_fi
   return in_file && result_sizes(n, bytes, in_file);
 }
 
+int surg__infer_stated_dtype(const surg_value *v) {
+  surg__infer c = {.m = v->graph->model};
+  if (!v->producer || !surg__infer_prepare(&c, v->producer) || c.bad) return 0;
+  const int dtype = surg__infer_dtype(&c, v->output);
+  return dtype > 0 ? dtype : 0;
+}
+
 bool surg__infer_contradicts(const surg_node *n) {
   surg__infer c = {.m = n->graph->model};
   if (!surg__infer_prepare(&c, n)) return false;

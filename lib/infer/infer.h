@@ -125,6 +125,10 @@ typedef void (*surg__infer_fn)(surg__infer *c);
 /* The rule of an operator, or NULL (lib/infer/rules.c). */
 surg__infer_fn surg__infer_find(int op);
 
+/* The element type that the schema states of a result, given the types of the inputs; 0: none. Also
+ * of a node whose shapes contradict each other, of which nothing else is inferred. Requires an
+ * inferred model. */
+int surg__infer_stated_dtype(const surg_value *v);
 /* Whether the proven types of a node's inputs contradict its operator. Requires an inferred
  * model. */
 bool surg__infer_contradicts(const surg_node *n);

@@ -36,6 +36,7 @@ const surg__flag_key surg__flag_keys[] = {
     {"lone_chain", AT(lone_chain), "no inner result of a chain made one layer is read elsewhere"},
     {"even", AT(even), "outputs of one shape"},
     {"even_pads", AT(even_pads), "equal pads on both sides, where auto_pad makes them"},
+    {"when_known", AT(when_known), "ranks and sizes, where known"},
     {"axis_last", AT(axis_last), "the last axis"},
     {"axis_inside", AT(axis_inside), "axis below the rank"},
     {"whole_target", AT(whole_target), "no -1 of constants, unless only batch sizes are open"},

@@ -10,6 +10,7 @@
 
 #include "base/context.h"
 #include "base/dtype.h"
+#include "infer/infer.h"
 #include "ir/ir.h"
 #include "measure/measure.h"
 #include "schema/text.h"
@@ -155,6 +156,7 @@ static int sequence_element(const surg_value *v) {
 static int dtype_of(const surg__judge *j, const surg_value *v) {
   int d = v ? surg__judge_element(v) : 0;
   if (v && !d) d = sequence_element(v);
+  if (v && !d && !surg_value_type(v)) d = surg__infer_stated_dtype(v);
   return j->t->as[d] && !is_apart(j) ? j->t->as[d] : d;
 }
 

@@ -28,8 +28,9 @@ static bool fits_rank(surg__judge *j, const surg__tspan *want, const surg_value 
   const surg_type *t = tensor_of(v);
   if (!v) return true;
   if (!t && !c) {
-    surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the rank of %s is not known",
-                       surg__judge_name(j, v));
+    if (!j->f->when_known)
+      surg__judge_object(j, SURG__UNKNOWN, SURG__C_RANGE, v, "the rank of %s is not known",
+                         surg__judge_name(j, v));
     return true;
   }
   const int64_t rank = (int64_t)(c ? surg_tensor_rank(c) : surg_type_rank(t));
@@ -192,6 +193,7 @@ static bool fits_axes(surg__judge *j) {
       low = high = surg_type_dim(t, (size_t)axis)->value;
     if (low >= want->low && high <= want->high) continue;
     const bool never = high < want->low || low > want->high;
+    if (!never && j->f->when_known) continue;
     surg__judge_object(j, never ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_RANGE, v,
                        never ? "the size of axis %lld of %s is %lld, which is not supported"
                              : "whether the size of axis %lld of %s is supported is not known",

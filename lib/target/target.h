@@ -89,6 +89,7 @@ typedef struct surg__tfact {
   bool pads_within;    /* no pad may be larger than the axis */
   bool lone_chain;     /* of a chain of nodes that the importer makes one layer of, no result but
                         * the last may be read elsewhere */
+  bool when_known;     /* `rank` and `dims` apply where the rank and the size are known */
   bool axis_last;      /* `axis` must be the last axis, of a vector counted from the front */
   bool axis_inside;    /* the attribute `axis` must be below the rank of the first input */
   bool even_pads;      /* ConvTranspose: auto_pad makes as many pads before as after */
