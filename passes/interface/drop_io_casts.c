@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Leaves Casts at the interface to the caller. An input whose only consumers cast it to one type,
  * directly or after operators that only move its elements, is declared with that type; an output
- * made by a Cast is declared with the type before the Cast. The Casts stay as Casts to the same
- * type, which rule nop-cast removes.
+ * made by a Cast, directly or by operators that only move its elements, is declared with the type
+ * before the Cast. The Casts stay as Casts to the same type, which rule nop-cast removes.
  *
  *   before: (uint8[2] x) => (int64[2] y) { a = Cast <to = 1> (x)  b = Sign (a)
  *                                          y = Cast <to = 7> (b) }
@@ -24,6 +24,7 @@
 typedef struct uncasting {
   surg_pass_ctx *p;
   surg_model *m;
+  surg_graph *graph; /* the main graph */
   bool changed;
 } uncasting;
 
@@ -124,12 +125,11 @@ static bool follow(const uncasting *u, moved *m, surg_value *v) {
   return true;
 }
 
-/* Whether the nodes that make the values accept the wanted type. */
-static bool accept(const moved *m) {
-  for (size_t i = 1; i < m->n; i++) {
+/* Whether the nodes that make the values, from the given one on, accept another type. */
+static bool accept(const moved *m, size_t from, int dtype) {
+  for (size_t i = from; i < m->n; i++) {
     const surg_schema *s = surg_node_schema(surg_value_producer(m->items[i], NULL));
-    if (!s || !surg_schema_accepts(s, false, 0, surg_value_type(m->items[i]), m->wanted))
-      return false;
+    if (!s || !surg_schema_accepts(s, false, 0, surg_value_type(m->items[i]), dtype)) return false;
   }
   return true;
 }
@@ -141,7 +141,7 @@ static bool take_input(uncasting *u, surg_value *v) {
   if (surg_value_is_initializer(v) || !is_plain(have) || !is_free(u, v)) return true;
   for (size_t i = 0; i < m.n; i++)
     if (!follow(u, &m, m.items[i])) return true;
-  if (!m.wanted || m.wanted == have || !accept(&m) || !surg_pass_allow(u->p)) return true;
+  if (!m.wanted || m.wanted == have || !accept(&m, 1, m.wanted) || !surg_pass_allow(u->p)) return true;
   for (size_t i = 1; i < m.n; i++) {
     const surg_type *inner = surg_value_declared_type(m.items[i]);
     const surg_type *other = dtype_of(inner) ? with_dtype(u, inner, m.wanted) : NULL;
@@ -151,23 +151,48 @@ static bool take_input(uncasting *u, surg_value *v) {
   return declare(u, v, t, m.wanted, "inputs");
 }
 
+/* The output of a Cast of which v is, after operators that only move its elements, the only use; all
+ * values from there to v but the first are added to `m`. NULL: there is none. */
+static surg_value *cast_before(const uncasting *u, surg_value *v, moved *m) {
+  for (;;) {
+    const surg_node *n = surg_value_producer(v, NULL);
+    if (cast_to(u, n)) return v;
+    surg_value *x = n && surg_node_input_count(n) ? surg_node_input(n, 0) : NULL;
+    if (!x || m->n == MOVED || moved_by(u, n, x) != v || surg_node_graph(n) != u->graph ||
+        surg_value_use_count(x, 2) != 1 || surg_pass_keeps_value(u->p, x))
+      return NULL;
+    m->items[m->n++] = v;
+    v = x;
+  }
+}
+
 static bool take_output(uncasting *u, surg_graph *g, size_t i) {
   surg_value *v = surg_graph_output(g, i);
   const surg_type *t = surg_graph_output_type(g, i);
-  surg_node *n = surg_value_producer(v, NULL);
+  moved m = {.n = 0};
+  if (surg_value_use_count(v, 2) != 1 || !is_free(u, v)) return true;
+  const surg_value *c = cast_before(u, v, &m);
+  surg_node *n = c ? surg_value_producer(c, NULL) : NULL;
   const int have = cast_to(u, n);
   const surg_value *x = have ? surg_node_input(n, 0) : NULL;
   const int before = x ? dtype_of(surg_value_type(x)) : SURG_UNDEFINED;
   if (!have || dtype_of(t) != have || !is_plain(before) || before == have ||
-      surg_value_use_count(v, 2) != 1 || !is_free(u, v) || !surg_pass_allow(u->p))
+      !accept(&m, 0, before) || !surg_pass_allow(u->p))
     return true;
+  for (size_t k = 1; k <= m.n; k++) { /* the last value is the output of the Cast */
+    surg_value *w = k < m.n ? m.items[k] : surg_node_output(n, 0);
+    const surg_type *inner = surg_value_declared_type(w);
+    const surg_type *other = dtype_of(inner) ? with_dtype(u, inner, before) : NULL;
+    if (dtype_of(inner) && (!other || surg_value_set_declared_type(w, other) != SURG_OK))
+      return false;
+  }
   return surg_node_set_int(n, "to", before) == SURG_OK && declare(u, v, t, before, "outputs");
 }
 
 static surg_pass_result run(surg_pass_ctx *p, surg_graph *unused) {
   (void)unused;
   uncasting u = {.p = p, .m = surg_pass_model(p)};
-  surg_graph *g = surg_model_graph(u.m);
+  surg_graph *g = u.graph = surg_model_graph(u.m);
   except_check(p, g, true);
   /* Outputs first: their Casts may read an input directly. */
   for (size_t i = 0; i < surg_graph_output_count(g); i++)
