@@ -96,7 +96,17 @@ static bool bind_attr(surg__match *m, const surg_node *n, const surg__rattr *p) 
   return true;
 }
 
-/* Whether every attribute that the pattern does not list is absent or equal to its default. */
+/* Whether no version of an operator of ONNX's own domain defines the attribute. Few operators accept
+ * such attributes (LayerNormalization any, all of them names that start with "__"); they have no
+ * effect. */
+static bool is_idle(const surg_schema *s, const char *name) {
+  if (s->domain[0] || surg__schema_attr(s, name)) return false;
+  const surg_schema *newest = surg_schema_find("", s->name, surg_schema_newest(""));
+  return newest && !surg__schema_attr(newest, name);
+}
+
+/* Whether every attribute that the pattern does not list is absent, equal to its default, or without
+ * effect. */
 static bool rest_default(surg__match *m, const surg_node *n, const surg__rstmt *s) {
   const surg_schema *schema = surg_node_schema(n);
   const size_t count = surg_node_attr_count(n);
@@ -105,6 +115,7 @@ static bool rest_default(surg__match *m, const surg_node *n, const surg__rstmt *
     bool known;
     if (listed(s, surg_attr_name(a))) continue;
     if (!schema) return false;
+    if (is_idle(schema, surg_attr_name(a))) continue;
     const surg__rvalue v = surg__rvalue_of_attr(m, a);
     const surg__rvalue d = surg__rvalue_of_default(m, surg__schema_attr(schema, surg_attr_name(a)));
     if (!surg__rvalue_equal(&v, &d, &known)) return false;
