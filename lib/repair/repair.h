@@ -217,10 +217,20 @@ bool surg__repair_spent(const surg__repair *r);
 surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent given, size_t below,
                              surg__repair_counts *after, surg__consent *needed);
 
+/* The least consent that includes both. */
+surg__consent surg__repair_both(surg__consent a, surg__consent b);
+/* Makes the result of a trial, which the search owns from now on, its model, and adds the pipeline
+ * to the changes made. */
+void surg__repair_take(surg__repair *r, surg_model *m, const char *text, surg__consent needed);
+
 /* Whether a pipeline changes the model, with all consents unless the search is plain, or may. */
 bool surg__repair_fires(surg__repair *r, const char *text);
 
 typedef surg_status (*surg__repair_search_fn)(surg__repair *r, surg__repair_counts *after);
+/* After a search that left objections: replaces all rejected operators, and searches from there
+ * (anew.c). */
+surg_status surg__repair_anew(surg__repair *r, surg__repair_counts *after,
+                              surg__repair_search_fn search);
 /* For a target with a host, after the search: searches for passes that leave fewer nodes on the
  * host (host.c). */
 surg_status surg__repair_nearer(surg__repair *r, surg__repair_counts *after,

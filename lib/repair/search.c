@@ -22,10 +22,6 @@
 
 /* --- trying a cure --- */
 
-static surg__consent both(surg__consent a, surg__consent b) {
-  return (surg__consent){a.most > b.most ? a.most : b.most, a.interface || b.interface};
-}
-
 /* Whether cures that need more consent than is given are looked for. */
 static bool asks(const surg__repair *r) {
   return r->given.most < SURG_LOSSY && !r->is_plain;
@@ -35,18 +31,10 @@ static bool asks(const surg__repair *r) {
 static void would_help(surg__repair *r, const char *text, surg__consent needed) {
   const char *settled = strstr(text, SETTLE);
   const size_t n = settled && !settled[sizeof SETTLE - 1] ? (size_t)(settled - text) : strlen(text);
-  r->wanted = both(r->wanted, needed);
+  r->wanted = surg__repair_both(r->wanted, needed);
   for (size_t i = 0; i + n <= r->refused.n; i++)
     if (!memcmp(r->refused.p + i, text, n)) return;
   surg__buf_printf(&r->refused, "%s%s", r->refused.n ? ", " : "", text);
-}
-
-/* Whether the pipeline is `mend` and so is the cure: one run with the union of their consents does
- * both. */
-static bool is_repeated(const surg__buf *pipeline, const char *text) {
-  static const char mend[] = "mend";
-  return !strcmp(text, mend) && pipeline->n == sizeof mend - 1 &&
-         !memcmp(pipeline->p, mend, pipeline->n);
 }
 
 /* Applies the cure if it leaves fewer objections and the consent covers it; *now is updated.
@@ -68,15 +56,8 @@ static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
     if (copy) surg_model_free(copy);
     return false;
   }
-  surg_model_free(r->m);
-  surg__repair_put(r, copy);
-  r->used = both(r->used, needed);
+  surg__repair_take(r, copy, text, needed);
   *now = after;
-  if (!is_repeated(&r->pipeline, text)) {
-    if (r->original && !surg__vec_push(r->ctx, &r->starts, r->pipeline.n + (r->pipeline.n > 0)))
-      r->failure = surg__alloc_status(r->ctx);
-    surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text);
-  }
   return true;
 }
 
@@ -743,6 +724,7 @@ static surg_status find(surg__repair *r, surg__repair_counts *before, surg__repa
   if (s == SURG_OK && after->all && r->is_minimal) s = note_start(r);
   if (s == SURG_OK && after->all) s = give_opset(r);
   if (s == SURG_OK) s = search(r, after);
+  if (s == SURG_OK) s = surg__repair_anew(r, after, search);
   if (s == SURG_OK) s = search_lenient(r, after);
   if (s == SURG_OK) s = search_sure(r, after);
   if (s == SURG_OK) s = surg__repair_shorten(r, after);

@@ -139,3 +139,25 @@ surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent gi
   surg_context_clear_error(r->ctx);
   return NULL;
 }
+
+surg__consent surg__repair_both(surg__consent a, surg__consent b) {
+  return (surg__consent){a.most > b.most ? a.most : b.most, a.interface || b.interface};
+}
+
+/* Whether the pipeline is `mend` and so is the cure: one run with the union of their consents does
+ * both. */
+static bool is_repeated(const surg__buf *pipeline, const char *text) {
+  static const char mend[] = "mend";
+  return !strcmp(text, mend) && pipeline->n == sizeof mend - 1 &&
+         !memcmp(pipeline->p, mend, pipeline->n);
+}
+
+void surg__repair_take(surg__repair *r, surg_model *m, const char *text, surg__consent needed) {
+  surg_model_free(r->m);
+  surg__repair_put(r, m);
+  r->used = surg__repair_both(r->used, needed);
+  if (is_repeated(&r->pipeline, text)) return;
+  if (r->original && !surg__vec_push(r->ctx, &r->starts, r->pipeline.n + (r->pipeline.n > 0)))
+    r->failure = surg__alloc_status(r->ctx);
+  surg__buf_printf(&r->pipeline, "%s%s", r->pipeline.n ? "," : "", text);
+}
