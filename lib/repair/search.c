@@ -13,6 +13,7 @@
 
 #define ROUNDS 8u /* most rounds over all cures; each must leave fewer objections */
 #define SETTLE ",fold{max-growth=inf},prune" /* after a rule that may leave nodes of constants */
+#define UNQUANTIZE "unquantize,fold{dequantize,max-growth=inf},prune"
 #define OUTPUTS 64u                          /* most outputs that get a node at once */
 #define AHEAD                                                                              \
   2u               /* nesting of look-ahead searches: sizes, an operator, the cures of its \
@@ -49,7 +50,7 @@ static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
     surg__repair_counts other;
     surg_model *more = surg__repair_try(r, text, SURG__ALL_CONSENT, now->all, &other, &needed);
     helps = more && other.all < now->all;
-    if (more) surg_model_free(more);
+      if (more) surg_model_free(more);
   }
   if (helps && !may) would_help(r, text, needed);
   if (!may) {
@@ -545,6 +546,9 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_VERSION, "fold{dequantize,max-growth=inf},prune"},
                 {SURG__C_VERSION, "dedup,rewrite{rule=quantization-left-out},prune"},
                 {SURG__C_TYPE, "dedup,rewrite{rule=quantization-left-out},prune"},
+                {SURG__C_OP, UNQUANTIZE},
+                {SURG__C_VERSION, UNQUANTIZE},
+                {SURG__C_TYPE, UNQUANTIZE},
                 {SURG__C_TYPE, "inference,prune"},
                 {SURG__C_ATTR, "inference"},
                 {SURG__C_PLACE, "inference"},

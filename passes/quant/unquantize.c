@@ -25,12 +25,18 @@ typedef struct unquant {
   uint64_t weights, pairs, relus, left;
 } unquant;
 
+/* Whether a node is the operator, of ONNX or of com.microsoft, which has it for more types. */
+static bool is_op(const surg_node *n, const char *op) {
+  return n && !strcmp(surg_node_op_type(n), op) && surg_node_class(n) == SURG_OP_CLASS_BUILTIN &&
+         (!surg_node_domain(n)[0] || !strcmp(surg_node_domain(n), "com.microsoft"));
+}
+
 static bool is_quantize(const surg_node *n) {
-  return n && surg_node_op(n) == SURG_OP_QuantizeLinear;
+  return is_op(n, "QuantizeLinear");
 }
 
 static bool is_dequantize(const surg_node *n) {
-  return n && surg_node_op(n) == SURG_OP_DequantizeLinear;
+  return is_op(n, "DequantizeLinear");
 }
 
 /* --- weights --- */
