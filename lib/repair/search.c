@@ -552,6 +552,7 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_TYPE, "inference,prune"},
                 {SURG__C_ATTR, "inference"},
                 {SURG__C_PLACE, "inference"},
+                {SURG__C_PLACE, "inference,rewrite{group=simplify},prune"},
                 {SURG__C_RANGE, "inference"}};
   bool any = false;
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);

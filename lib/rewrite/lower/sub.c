@@ -200,7 +200,7 @@ static bool same_meaning(const surg__builder *b, const surg_node *n, const surg_
   return to && surg_node_op(n) == SURG_OP_ConvTranspose && surg_type_dtype(t) != SURG_BFLOAT16;
 }
 
-/* Creates a copy of the node without auto_pad and ceil_mode, with input x. */
+/* Creates a copy of the node without auto_pad, ceil_mode and output_shape, with input x. */
 static surg_status with_pads(surg__builder *b, surg_node *n, surg_value *x, const int64_t *pads,
                              size_t count) {
   surg__match *m = b->m;
@@ -210,7 +210,8 @@ static surg_status with_pads(surg__builder *b, surg_node *n, surg_value *x, cons
   for (size_t i = 0; i < surg_node_attr_count(n) && !s; i++) {
     const surg_attr *a = surg_node_attr_at(n, i);
     const char *is = surg_attr_name(a);
-    if (strcmp(is, "auto_pad") && strcmp(is, "pads") && strcmp(is, "ceil_mode"))
+    if (strcmp(is, "auto_pad") && strcmp(is, "pads") && strcmp(is, "ceil_mode") &&
+        strcmp(is, "output_shape"))
       s = surg_node_copy_attr(made, a);
   }
   if (!s && count) s = surg_node_set_ints(made, "pads", pads, count);
@@ -231,6 +232,45 @@ static bool slides_over(surg__builder *b, const surg_type *t) {
   return !surg__b_bad(b, !ranked, "the rank of an input is unknown") &&
          !surg__b_bad(b, surg_type_rank(t) < 3, "x: expected rank 3 or more") &&
          !surg__b_bad(b, surg_type_rank(t) > SURG__BT_RANK, "x: the rank is above the limit");
+}
+
+/* The pads after which the output has the size `out` along an axis: half of what is cut off at each
+ * end. Where that is odd, versions of ONNX and runtimes differ on the end that loses more. */
+static bool pads_of_size(const window *w, size_t i, int64_t in, int64_t beyond, int64_t out,
+                         int64_t *pads) {
+  if (in < 1 || in > INT32_MAX || beyond < 0 || beyond > INT32_MAX || out < 1) return false;
+  const int64_t full =
+      (in - 1) * w->stride[i] + beyond + (w->kernel[i] - 1) * w->dilation[i] + 1;
+  if (full < out || (full - out) % 2) return false;
+  pads[i] = pads[i + w->n] = (full - out) / 2;
+  return true;
+}
+
+/* ConvTranspose with the attribute output_shape. */
+static surg_status pads_of_shape(surg__builder *b) {
+  surg_node *n = matched(b);
+  const surg_type *t = surg_value_type(surg_node_input(n, 0));
+  int64_t pads[2 * SURG__BT_RANK];
+  size_t count = 0, more = 0;
+  const int64_t *out = surg_node_ints(n, "output_shape", &count);
+  const int64_t *at_end = surg_node_ints(n, "output_padding", &more);
+  window w;
+  if (!slides_over(b, t)) return SURG_EUNSUPPORTED;
+  if (surg__b_bad(b, !same_meaning(b, n, t),
+                  "the operator may have another meaning in the other version"))
+    return SURG_EUNSUPPORTED;
+  w.n = surg_type_rank(t) - 2;
+  if (!read_list(n, "strides", w.stride, w.n) || !read_list(n, "dilations", w.dilation, w.n) ||
+      surg__b_bad(b, !kernel_of(n, &w), "the size of the kernel is unknown") ||
+      surg__b_bad(b, count != w.n || (more && more != w.n), "output_shape: one size for each axis"))
+    return SURG_EUNSUPPORTED;
+  for (size_t i = 0; i < w.n; i++)
+    if (surg__b_bad(b,
+                    !pads_of_size(&w, i, surg_type_dim(t, i + 2)->value, more ? at_end[i] : 0,
+                                  out[i], pads),
+                    "the pads are unknown, or runtimes differ on them"))
+      return SURG_EUNSUPPORTED;
+  return with_pads(b, n, surg_node_input(n, 0), pads, 2 * w.n);
 }
 
 static surg_status explicit_pads(surg__builder *b) {
@@ -326,5 +366,6 @@ const surg__native surg__natives_sub[] = {
     {"gemm_parts", gemm_parts, "Gemm as Transpose, MatMul, Mul and Add, those that do something"},
     {"pad_taken_in", pad_taken_in, "zeros of a Pad as pads of what reads them"},
     {"explicit_pads", explicit_pads, "auto_pad as pads"},
+    {"pads_of_shape", pads_of_shape, "output_shape as pads"},
     {NULL, NULL, NULL},
 };
