@@ -40,6 +40,7 @@ const surg__flag_key surg__flag_keys[] = {
     {"axis_last", AT(axis_last), "the last axis"},
     {"axis_inside", AT(axis_inside), "axis below the rank"},
     {"whole_target", AT(whole_target), "no -1 of constants, unless only batch sizes are open"},
+    {"keeps_open", AT(keeps_open), "sizes that it pools stay open, after an open input"},
     {"batch_of_one", AT(batch_of_one), "a shape that fits a batch of 1, where that is open"},
 };
 const size_t surg__flag_key_count = SURG_COUNT(surg__flag_keys);

@@ -263,6 +263,54 @@ static surg__tri is_open(const surg__judge *j, const surg_value *v, size_t axis,
   }
 }
 
+static bool is_pool(const surg_node *n) {
+  const int op = surg_node_op(n);
+  return op == SURG_OP_GlobalAveragePool || op == SURG_OP_GlobalMaxPool;
+}
+
+/* Whether the importer takes a size that is 1 for open, as a pool of open sizes made it. */
+static bool is_pooled(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
+  for (; v && x->left; x->left--) {
+    const surg_node *n = surg_value_producer(v, NULL);
+    const surg_schema *s = n ? surg_node_schema(n) : NULL;
+    const int op = n ? surg_node_op(n) : 0;
+    if (!s) return false;
+    v = surg_node_input(n, 0);
+    if (is_pool(n)) {
+      const surg__op_facts *pool = surg__target_op(j->t, "", surg_node_op_type(n));
+      const surg_type *t = surg__judge_shape(v);
+      if (!pool || !pool->n || !pool->facts[0].keeps_open || !t) return false;
+      if (axis < surg_type_rank(t) && surg_type_dim(t, axis)->value < 0) return true;
+    } else if (op != SURG_OP_Conv && op != SURG_OP_Dropout && op != SURG_OP_BatchNormalization &&
+               !((s->flags & SURG__OP_ELEMENTWISE) && surg_node_input_count(n) == 1)) {
+      return false;
+    }
+  }
+  return false;
+}
+
+/* Whether Flatten or Squeeze before v, or before nodes that keep sizes, removed such a size: it
+ * leaves nothing. */
+static bool lost_by_pool(const surg__judge *j, const surg_value *v, trace *x) {
+  for (; v && x->left; x->left--) {
+    const surg_node *n = surg_value_producer(v, NULL);
+    const surg_schema *s = n ? surg_node_schema(n) : NULL;
+    const int op = n ? surg_node_op(n) : 0;
+    if (!s) return false;
+    v = surg_node_input(n, 0);
+    if (op == SURG_OP_Flatten || op == SURG_OP_Squeeze) {
+      const surg_type *t = surg__judge_shape(v);
+      for (size_t axis = 2; t && axis < surg_type_rank(t); axis++)
+        if (surg_type_dim(t, axis)->value == 1 && is_pooled(j, v, axis, x)) return true;
+      return false;
+    }
+    if (op != SURG_OP_Dropout &&
+        !((s->flags & SURG__OP_ELEMENTWISE) && surg_node_input_count(n) == 1))
+      return false;
+  }
+  return false;
+}
+
 /* The axis of operand i that a product sums over; false: its rank is not known. */
 static bool summed_axis(const surg_node *n, const surg_type *t, size_t i, size_t *axis) {
   const size_t rank = t ? surg_type_rank(t) : 0;
@@ -341,6 +389,13 @@ static void judge_inner(surg__judge *j) {
       const bool both = operands == 2 && summed_axis(j->n, surg__judge_shape(w), 1 - i, &axis);
       const surg__tri other = both ? is_open(j, w, axis, &x) : SURG__UNSAID;
       judge_open(j, v, open, operands == 1 ? SURG__NO : other);
+      return;
+    }
+    if (!tracks && operands == 2 && lost_by_pool(j, v, &x)) {
+      surg__judge_object(j, SURG__ILLEGAL, SURG__C_DYNAMIC, v,
+                         "the importer does not know the sizes of %s: a pool before it reads an "
+                         "input of open sizes",
+                         surg__judge_name(j, v));
       return;
     }
     if (tracks || !is_lost(j, v, axis, &x)) continue;

@@ -97,6 +97,8 @@ typedef struct surg__tfact {
   bool batch_of_one;   /* Reshape: the target must fit a batch of 1, if the batch is open */
   bool whole_target;   /* Reshape of constants: no -1 where an input has an open size other than
                         * that of a batch */
+  bool keeps_open;     /* GlobalAveragePool: the importer takes sizes that are pooled for open where
+                        * those of the input are */
   bool folds;          /* inputs computed from constants count as constants */
   bool paired_labels;  /* Einsum: each label that is summed over is in two operands */
   bool plain_equation; /* Einsum: no ellipsis, no repeated label in one operand */
