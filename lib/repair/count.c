@@ -69,8 +69,10 @@ static void count_one(void *user, const surg__objection *o) {
 
 surg_status surg__repair_count(const surg__target *t, surg_model *m, surg__repair_counts *out,
                                surg__repair_ops *ops) {
+  surg__target quiet = *t;
   *out = (surg__repair_counts){.ops = ops};
-  return surg__target_model(t, m, count_one, out);
+  quiet.silent = true;
+  return surg__target_model(&quiet, m, count_one, out);
 }
 
 bool surg__repair_has_defaults(const surg_model *m) {

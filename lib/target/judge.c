@@ -25,7 +25,7 @@ bool surg__judge_object(surg__judge *j, surg__verdict v, surg__cause cause, cons
     *j->o = (surg__objection){.verdict = v, .cause = cause, .node = j->n, .value = about};
     j->o->source = j->f ? j->f->source : j->t->source;
   }
-  if (j->why) {
+  if (j->why && !j->t->silent) {
     char text[400];
     va_list args;
     va_start(args, fmt);
@@ -38,7 +38,7 @@ bool surg__judge_object(surg__judge *j, surg__verdict v, surg__cause cause, cons
 }
 
 const char *surg__judge_name(const surg__judge *j, const surg_value *v) {
-  return surg__q(j->t->ctx, v ? surg_value_name(v) : "");
+  return j->t->silent ? "" : surg__q(j->t->ctx, v ? surg_value_name(v) : "");
 }
 
 /* --- operators and versions --- */
@@ -179,7 +179,7 @@ static bool fits_type(surg__judge *j, const surg_value *v, uint32_t mask, bool o
   }
   surg__buf b;
   surg__buf_init(&b, j->t->ctx);
-  surg__target_put_types(&b, mask);
+  if (!j->t->silent) surg__target_put_types(&b, mask);
   surg__buf_putc(&b, 0);
   surg__judge_object(j, SURG__ILLEGAL, SURG__C_TYPE, v,
                      other ? "%s is %s, which is not supported" : "%s is %s; supported: %s",

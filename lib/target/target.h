@@ -191,6 +191,7 @@ struct surg_target {
   bool between;              /* the facts are of another version than is meant: `older` */
   bool certain;              /* with `between`: objects to what any version rejects; set by the
                               * caller that judges */
+  bool silent;               /* texts of objections are not made; set by the caller that counts */
   bool sure;                 /* unknown objections count as certain; set by the caller that
                               * judges */
   const char *older;         /* with `between`: the target whose facts these are */

@@ -79,14 +79,18 @@ static bool named(choice *c, const surg_rule *r, const char *name) {
   return strcmp(surg_rule_name(r), name) == 0 && want(c, r);
 }
 
-/* Notes for each node of the operator why a named rule did not apply. */
+#define MISSES 64 /* most nodes of which that is noted */
+
+/* Notes for nodes of the operator why a named rule did not apply. */
 static void tell_misses(choice *c, surg_graph *g, const char *name) {
   surg_context *ctx = surg_pass_context(c->p);
   for (size_t k = 0; k < surg_context_rule_count(ctx); k++) {
     const surg_rule *r = surg_context_rule(ctx, k);
     if (!named(c, r, name)) continue;
-    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
+    size_t left = MISSES;
+    for (surg_node *n = surg_graph_first_node(g); n && left; n = surg_node_next(n)) {
       if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0) continue;
+      left--;
       const char *why = surg_rule_explain(r, n);
       note_miss(c->p, n, r, why ? why : "it is protected, or the rewrite limit is reached");
     }
