@@ -153,6 +153,9 @@ typedef struct surg__repair {
   surg__memo own_replaced;      /* operators that `replace` has rules for, of the main search */
   surg__memo *replaced;         /* `own_replaced` of the main search; NULL: this is it */
   size_t failing;               /* `failing` of the model before the search */
+  surg_model *spare;            /* a copy of `m` at this epoch that a trial left unchanged, owned;
+                                 * or NULL */
+  uint64_t spare_of;
   uint64_t print, print_of;     /* fingerprint of `m` at this epoch plus 1; 0: not known */
   bool is_wider;                /* look-ahead searches also change inputs and outputs */
   const surg__buf *origin;      /* the original interface of the model; NULL before the search */
@@ -199,6 +202,8 @@ bool surg__repair_best_opset(surg__repair *r, surg__consent given, const surg__r
 
 /* Gives a search another model; the caller frees the one it had. */
 static inline void surg__repair_put(surg__repair *r, surg_model *m) {
+  if (r->spare) surg_model_free(r->spare);
+  r->spare = NULL;
   r->m = m;
   r->print_of = 0;
 }

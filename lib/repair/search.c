@@ -776,6 +776,7 @@ void surg__repair_free(surg__repair *r) {
   if (!r->ctx) return;
   if (r->m) surg_model_free(r->m);
   if (r->original) surg_model_free(r->original);
+  if (r->spare) surg_model_free(r->spare);
   surg__vec_free(r->ctx, &r->starts);
   surg__buf_free(&r->first);
   surg__buf_free(&r->pipeline);

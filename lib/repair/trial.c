@@ -112,6 +112,22 @@ bool surg__repair_fires(surg__repair *r, const char *text) {
   return !surg__memo_find(surg__repair_memo(r), trial, &left) || left != SIZE_MAX;
 }
 
+/* A copy of the model: that of the last trial, if it changed nothing. With what was inferred for
+ * it, it costs nothing. NULL: out of memory. */
+static surg_model *take_copy(surg__repair *r) {
+  surg_model *copy = r->spare;
+  r->spare = NULL;
+  if (copy && r->spare_of == surg_model_epoch(r->m)) return copy;
+  if (copy) surg_model_free(copy);
+  return surg_model_clone(r->m);
+}
+
+static void keep_copy(surg__repair *r, surg_model *copy) {
+  if (r->spare) surg_model_free(r->spare);
+  r->spare = copy;
+  r->spare_of = surg_model_epoch(r->m);
+}
+
 surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent given, size_t below,
                              surg__repair_counts *after, surg__consent *needed) {
   const uint64_t nodes = surg_graph_node_count(surg_model_graph(r->m)) + 1;
@@ -121,7 +137,7 @@ surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent gi
   if (surg__memo_find(surg__repair_memo(r), trial, &left) && (left >= below || left == FAILED))
     return NULL;
   (r->work ? r->work : r->worked)[r->depth > 0] += nodes;
-  surg_model *copy = surg_model_clone(r->m);
+  surg_model *copy = take_copy(r);
   const uint64_t epoch = copy ? surg_model_epoch(copy) : 0;
   surg_status s =
       copy ? surg__repair_run(r->ctx, &copy, text, given, r->verify_each, needed) : SURG_ENOMEM;
@@ -137,7 +153,10 @@ surg_model *surg__repair_try(surg__repair *r, const char *text, surg__consent gi
                     : s == SURG_OK          ? SIZE_MAX
                                             : FAILED);
   if (done) return copy;
-  if (copy) surg_model_free(copy);
+  if (copy && s == SURG_OK && !changed)
+    keep_copy(r, copy);
+  else if (copy)
+    surg_model_free(copy);
   surg_context_clear_error(r->ctx);
   return NULL;
 }
