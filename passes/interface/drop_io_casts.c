@@ -141,7 +141,8 @@ static bool take_input(uncasting *u, surg_value *v) {
   if (surg_value_is_initializer(v) || !is_plain(have) || !is_free(u, v)) return true;
   for (size_t i = 0; i < m.n; i++)
     if (!follow(u, &m, m.items[i])) return true;
-  if (!m.wanted || m.wanted == have || !accept(&m, 1, m.wanted) || !surg_pass_allow(u->p)) return true;
+  if (!m.wanted || m.wanted == have || !accept(&m, 1, m.wanted) || !surg_pass_allow(u->p))
+    return true;
   for (size_t i = 1; i < m.n; i++) {
     const surg_type *inner = surg_value_declared_type(m.items[i]);
     const surg_type *other = dtype_of(inner) ? with_dtype(u, inner, m.wanted) : NULL;
@@ -151,8 +152,9 @@ static bool take_input(uncasting *u, surg_value *v) {
   return declare(u, v, t, m.wanted, "inputs");
 }
 
-/* The output of a Cast of which v is, after operators that only move its elements, the only use; all
- * values from there to v but the first are added to `m`. NULL: there is none. */
+/* The output of a Cast whose elements v has, moved by operators that do nothing else; none of the
+ * values between is read elsewhere. Adds them to `m`, without the output of the Cast. NULL: there
+ * is none. */
 static surg_value *cast_before(const uncasting *u, surg_value *v, moved *m) {
   for (;;) {
     const surg_node *n = surg_value_producer(v, NULL);

@@ -96,17 +96,17 @@ static bool bind_attr(surg__match *m, const surg_node *n, const surg__rattr *p) 
   return true;
 }
 
-/* Whether no version of an operator of ONNX's own domain defines the attribute. Few operators accept
- * such attributes (LayerNormalization any, all of them names that start with "__"); they have no
- * effect. */
+/* Whether no version of an operator of ONNX's own domain defines the attribute. Few operators
+ * accept such attributes (LayerNormalization any, all of them names that start with "__"); they
+ * have no effect. */
 static bool is_idle(const surg_schema *s, const char *name) {
   if (s->domain[0] || surg__schema_attr(s, name)) return false;
   const surg_schema *newest = surg_schema_find("", s->name, surg_schema_newest(""));
   return newest && !surg__schema_attr(newest, name);
 }
 
-/* Whether every attribute that the pattern does not list is absent, equal to its default, or without
- * effect. */
+/* Whether every attribute that the pattern does not list is absent, equal to its default, or
+ * without effect. */
 static bool rest_default(surg__match *m, const surg_node *n, const surg__rstmt *s) {
   const surg_schema *schema = surg_node_schema(n);
   const size_t count = surg_node_attr_count(n);
