@@ -101,8 +101,10 @@ static bool bind_attr(surg__match *m, const surg_node *n, const surg__rattr *p) 
  * have no effect. */
 static bool is_idle(const surg_schema *s, const char *name) {
   if (s->domain[0] || surg__schema_attr(s, name)) return false;
-  const surg_schema *newest = surg_schema_find("", s->name, surg_schema_newest(""));
-  return newest && !surg__schema_attr(newest, name);
+  const surg_schema *v = surg_schema_find("", s->name, surg_schema_newest(""));
+  while (v && !surg__schema_attr(v, name))
+    v = v->since > 1 ? surg_schema_find("", s->name, v->since - 1) : NULL;
+  return !v;
 }
 
 /* Whether every attribute that the pattern does not list is absent, equal to its default, or
