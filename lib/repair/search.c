@@ -13,11 +13,8 @@
 
 #define ROUNDS 8u /* most rounds over all cures; each must leave fewer objections */
 #define SETTLE ",fold{max-growth=inf},prune" /* after a rule that may leave nodes of constants */
-#define UNQUANTIZE "unquantize,fold{dequantize,max-growth=inf},prune"
 #define OUTPUTS 64u                          /* most outputs that get a node at once */
-#define AHEAD                                                                              \
-  2u               /* nesting of look-ahead searches: sizes, an operator, the cures of its \
-                    * replacement */
+#define AHEAD 2u /* nesting of look-ahead searches: sizes, an operator, what replaces it */
 #define DOUBTS 16u /* most unknown objections that are searched for cures */
 #define USUAL 13   /* the opset that a model without one gets */
 
@@ -337,13 +334,33 @@ static bool cure_wraps(surg__repair *r, surg__repair_counts *now) {
   return any;
 }
 
-/* Leaves quantization out of a model with operators that compute quantized numbers. */
+/* Leaves quantization out of a model whose QuantizeLinear or DequantizeLinear is rejected, or with
+ * operators that compute quantized numbers. */
 static bool cure_quantized(surg__repair *r, surg__repair_counts *now) {
+  static const char *const rounding[] = {"QuantizeLinear", "DequantizeLinear",
+                                         "com.microsoft.QuantizeLinear",
+                                         "com.microsoft.DequantizeLinear"};
+  bool any = false;
   surg__buf text;
+  surg__repair_ops ops;
+  surg__repair_ops_init(&ops, r->ctx);
   surg__buf_init(&text, r->ctx);
-  const bool done = surg__repair_unquantized(r->m, &text) && cure(r, text.p, now);
+  surg__target_model(r->t, r->m, note_any, &ops);
+  for (size_t i = 0; i < SURG_COUNT(rounding) && !any; i++)
+    any = surg__repair_has_op(&ops, rounding[i]) &&
+          cure(r, "unquantize,fold{dequantize,max-growth=inf},prune", now);
+  surg__repair_ops_free(&ops);
+  if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP) &&
+      surg__repair_unquantized(r->m, &text))
+    any |= cure(r, text.p, now);
   surg__buf_free(&text);
-  return done;
+  return any;
+}
+
+/* Nodes that only training needs may have unsupported inputs. */
+static bool cure_training(surg__repair *r, surg__repair_counts *now) {
+  static const char text[] = "inference,rewrite{group=simplify},prune";
+  return surg__repair_fires(r, "inference") && cure(r, text, now);
 }
 
 /* Fixes symbolic and unknown sizes by a guess, so that values the engine requires to be constant
@@ -546,20 +563,17 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_VERSION, "fold{dequantize,max-growth=inf},prune"},
                 {SURG__C_VERSION, "dedup,rewrite{rule=quantization-left-out},prune"},
                 {SURG__C_TYPE, "dedup,rewrite{rule=quantization-left-out},prune"},
-                {SURG__C_OP, UNQUANTIZE},
-                {SURG__C_VERSION, UNQUANTIZE},
-                {SURG__C_TYPE, UNQUANTIZE},
                 {SURG__C_TYPE, "inference,prune"},
                 {SURG__C_ATTR, "inference"},
                 {SURG__C_PLACE, "inference"},
-                {SURG__C_PLACE, "inference,rewrite{group=simplify},prune"},
                 {SURG__C_RANGE, "inference"}};
   bool any = false;
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
   for (size_t i = 0; i < SURG_COUNT(simple) && now->all; i++)
     if (surg__repair_may_be_for(now->causes, simple[i].cause))
       any |= cure(r, simple[i].pipeline, now);
-  if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP)) any |= cure_quantized(r, now);
+  if (now->all) any |= cure_quantized(r, now);
+  if (now->all && surg__repair_may_be_for(now->causes, SURG__C_PLACE)) any |= cure_training(r, now);
   if (surg__repair_may_be_for(now->causes, SURG__C_PLACE)) {
     if (r->t->bare == SURG__NO) any |= cure_ends(r, now, false);
     any |= cure_ends(r, now, true);
