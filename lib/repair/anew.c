@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A second search, from another start. The main search keeps a replacement only if it leaves fewer
  * objections, or if few cures of its nodes follow: an operator that becomes twenty nodes, of which
- * six need a cure each, stays. Here all rejected operators that can be replaced are, and the whole
- * search starts from the result. */
+ * six need a cure each, stays. Here all rejected operators are replaced, and the whole search
+ * starts from the result. */
 #include <string.h>
 
 #include "pass/pass.h"
 #include "repair/repair.h"
 
-#define STARTS 2u          /* most searches */
-#define ANEW_NODES 1000u   /* most nodes of a model that is searched once more */
+#define STARTS 2u        /* most searches */
+#define ANEW_NODES 1000u /* most nodes of a model that is searched once more */
 
 /* What a search has found, to return to. */
 typedef struct state {
@@ -59,30 +59,31 @@ static bool replace(surg__repair *r, const char *op) {
   return done;
 }
 
-/* Replaces all rejected operators that can be; whether there were any. */
+/* Replaces all rejected operators. False: there are none, or one cannot be replaced, so that a
+ * search would leave it, too. */
 static bool replace_all(surg__repair *r) {
   surg__repair_ops ops;
   surg__repair_counts unused;
-  bool any = false;
+  bool all = false;
   surg__repair_ops_init(&ops, r->ctx);
   if (surg__repair_count(r->t, r->m, &unused, &ops) == SURG_OK && ops.names.n) {
     surg__buf_putc(&ops.names, 0);
-    for (char *word = ops.names.failed ? NULL : ops.names.p, *end; word && *word; word = end) {
+    all = !ops.names.failed;
+    for (char *word = ops.names.p, *end; all && *word; word = end) {
       end = word + strcspn(word, "+");
       const bool more = *end;
       *end = 0;
       end += more;
-      any |= replace(r, word);
+      all = replace(r, word);
     }
   }
   surg__repair_ops_free(&ops);
-  return any;
+  return all;
 }
 
 surg_status surg__repair_anew(surg__repair *r, surg__repair_counts *after,
                               surg__repair_search_fn search) {
-  if (!after->all || r->depth ||
-      surg_graph_node_count(surg_model_graph(r->m)) > ANEW_NODES)
+  if (!after->all || r->depth || surg_graph_node_count(surg_model_graph(r->m)) > ANEW_NODES)
     return SURG_OK;
   state before = state_of(r);
   surg__repair_counts now = *after;

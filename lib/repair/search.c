@@ -19,7 +19,6 @@
 #define USUAL 13   /* the opset that a model without one gets */
 
 /* --- trying a cure --- */
-
 /* Whether cures that need more consent than is given are looked for. */
 static bool asks(const surg__repair *r) {
   return r->given.most < SURG_LOSSY && !r->is_plain;
@@ -60,7 +59,6 @@ static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
 }
 
 /* --- the cures --- */
-
 static bool cure_opset(surg__repair *r, surg__repair_counts *now) {
   char best[64];
   if (surg__repair_best_opset(r, r->given, now, best, sizeof best)) return cure(r, best, now);
@@ -566,6 +564,7 @@ static bool round_of(surg__repair *r, surg__repair_counts *now) {
                 {SURG__C_TYPE, "inference,prune"},
                 {SURG__C_ATTR, "inference"},
                 {SURG__C_PLACE, "inference"},
+                {SURG__C_PLACE, "recurrent"},
                 {SURG__C_RANGE, "inference"}};
   bool any = false;
   if (now->count[SURG__C_IR]) any |= cure_ir(r, now);
