@@ -14,7 +14,7 @@
 #define ROUNDS 8u /* most rounds over all cures; each must leave fewer objections */
 #define SETTLE ",fold{max-growth=inf},prune" /* after a rule that may leave nodes of constants */
 #define OUTPUTS 64u                          /* most outputs that get a node at once */
-#define AHEAD 2u /* nesting of look-ahead searches: sizes, an operator, what replaces it */
+#define AHEAD 2u   /* nesting of look-ahead searches: sizes, an operator, what replaces it */
 #define DOUBTS 16u /* most unknown objections that are searched for cures */
 #define USUAL 13   /* the opset that a model without one gets */
 
@@ -46,7 +46,7 @@ static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
     surg__repair_counts other;
     surg_model *more = surg__repair_try(r, text, SURG__ALL_CONSENT, now->all, &other, &needed);
     helps = more && other.all < now->all;
-      if (more) surg_model_free(more);
+    if (more) surg_model_free(more);
   }
   if (helps && !may) would_help(r, text, needed);
   if (!may) {

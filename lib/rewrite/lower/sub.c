@@ -239,8 +239,7 @@ static bool slides_over(surg__builder *b, const surg_type *t) {
 static bool pads_of_size(const window *w, size_t i, int64_t in, int64_t beyond, int64_t out,
                          int64_t *pads) {
   if (in < 1 || in > INT32_MAX || beyond < 0 || beyond > INT32_MAX || out < 1) return false;
-  const int64_t full =
-      (in - 1) * w->stride[i] + beyond + (w->kernel[i] - 1) * w->dilation[i] + 1;
+  const int64_t full = (in - 1) * w->stride[i] + beyond + (w->kernel[i] - 1) * w->dilation[i] + 1;
   if (full < out || (full - out) % 2) return false;
   pads[i] = pads[i + w->n] = (full - out) / 2;
   return true;
