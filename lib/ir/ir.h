@@ -417,6 +417,8 @@ struct surg_function {
   bool imports_dirty, attrs_dirty, dirty, erased;
   bool walked, missed; /* for lib/infer: a call of it was walked / was skipped */
   bool called;         /* for lib/target: a node calls it */
+  uint32_t n_calls;    /* for lib/target: calls in `calls` */
+  const surg_node *calls[8]; /* for lib/target: calls that pass different attributes */
   bool hidden;         /* for lib/target: an operator of this name is used in its place */
   uint8_t told;        /* for lib/target: kinds of its nodes that were reported */
   size_t number;       /* for lib/target: its place in the model */

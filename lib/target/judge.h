@@ -123,6 +123,14 @@ bool surg__judge_idle_import(surg_model *m, const struct surg__defect *d);
  * also after a failure. */
 surg_status surg__calls_begin(const surg__target *t, surg_model *m);
 void surg__calls_end(surg_model *m);
+typedef SURG_VEC(struct surg__passed_one) surg__passed;
+/* Gives nodes of functions the attributes that calls pass (judge_passed.c), until surg__passed_end:
+ * those of call `variant` of the calls that differ. Returns how many such variants there are.
+ * O(nodes), times the nesting of calls */
+uint32_t surg__passed_begin(surg_model *m, surg__passed *p, uint32_t variant);
+void surg__passed_end(surg_model *m, surg__passed *p);
+/* The function in whose body the graph is, or NULL. */
+surg_function *surg__judge_function_around(const surg_graph *g);
 /* Whether the engine uses an operator, or nothing, in place of the function. */
 bool surg__judge_hides(const surg__target *t, const struct surg_function *f);
 /* The state of judging a model. */

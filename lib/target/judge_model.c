@@ -2,6 +2,7 @@
 /* Judges a model against a target: versions, inputs and outputs, weights, node order, and each
  * node. */
 #include <stdio.h>
+#include <string.h>
 
 #include <onnxsurg/ops.h>
 
@@ -461,6 +462,54 @@ static surg_status judge_read(const surg__target *t, surg_model *m, surg__object
   return s == SURG_OK ? surg__target_valid(t, m, fn, user) : s;
 }
 
+/* What was said of nodes of functions, which are judged several times. */
+typedef struct in_functions {
+  surg__objection_fn fn;
+  void *user;
+  surg_context *ctx;
+  bool again; /* after the first time */
+  SURG_VEC(uint64_t) told; /* hashes of objections */
+} in_functions;
+
+static uint64_t hash_text(uint64_t h, const char *text) {
+  for (const char *p = text; p && *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(1099511628211);
+  return h;
+}
+
+static bool was_told(in_functions *to, const surg__objection *o) {
+  uint64_t h = hash_text(hash_text(UINT64_C(14695981039346656037), o->text), o->where);
+  h ^= (uint64_t)(uintptr_t)o->node;
+  for (size_t i = 0; i < to->told.count; i++)
+    if (to->told.items[i] == h) return true;
+  (void)surg__vec_push(to->ctx, &to->told, h);
+  return false;
+}
+
+static void tell_in_functions(void *user, const surg__objection *o) {
+  in_functions *to = user;
+  const bool inside = (o->where && !strncmp(o->where, "function[", 9)) ||
+                      (o->node && surg__judge_function_around(surg_node_graph(o->node)));
+  if (to->again && (!inside || o->verdict != SURG__ILLEGAL)) return;
+  if (!inside || !was_told(to, o)) to->fn(to->user, o);
+}
+
+/* Judges the model for each set of attributes that calls pass to functions. */
+static surg_status judge_passed(const surg__target *t, surg_model *m, surg__objection_fn fn,
+                                void *user) {
+  surg__passed passed;
+  in_functions to = {.fn = fn, .user = user, .ctx = m->ctx};
+  uint32_t most = 1;
+  surg_status s = SURG_OK;
+  for (uint32_t i = 0; i < most && s == SURG_OK; i++) {
+    most = surg__passed_begin(m, &passed, i);
+    to.again = i > 0;
+    s = most > 1 ? judge_read(t, m, tell_in_functions, &to) : judge_read(t, m, fn, user);
+    surg__passed_end(m, &passed);
+  }
+  surg__vec_free(m->ctx, &to.told);
+  return s;
+}
+
 static surg_status judge_model(const surg__target *t, surg_model *m, surg__objection_fn fn,
                                void *user) {
   surg__imports_as_read kept;
@@ -468,7 +517,7 @@ static surg_status judge_model(const surg__target *t, surg_model *m, surg__objec
   if (s == SURG_OK) s = surg__judge_functions(t, m, fn, user);
   if (s == SURG_OK) {
     s = surg__imports_begin(t, m, &kept);
-    if (s == SURG_OK) s = judge_read(t, m, fn, user);
+    if (s == SURG_OK) s = judge_passed(t, m, fn, user);
     surg__imports_end(m, &kept);
   }
   surg__calls_end(m);

@@ -533,7 +533,14 @@ static bool is_early(const surg__judge *j, int64_t opset) {
 static void judge_presence(surg__judge *j, const char *domain) {
   if ((j->s && !surg__node_early(j->n)) || !strncmp(domain, "com.", 4)) return;
   const int64_t opset = surg_graph_opset(surg_node_graph(j->n), domain);
-  if (opset > surg_schema_newest(domain) || (!domain[0] && is_early(j, opset))) return;
+  if (opset > surg_schema_newest(domain)) return;
+  if (!domain[0] && is_early(j, opset)) {
+    if (surg__judge_function_around(surg_node_graph(j->n)))
+      surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL,
+                         "opset %lld has no such operator; the engine has it outside functions only",
+                         (long long)opset);
+    return;
+  }
   /* Nodes with a loader finding have no schema although their operator exists. */
   if (opset > 0 && !j->s && surg_schema_find(domain, surg_node_op_type(j->n), opset)) return;
   const surg_model *m = surg_graph_model(surg_node_graph(j->n));
