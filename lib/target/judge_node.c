@@ -537,7 +537,8 @@ static void judge_presence(surg__judge *j, const char *domain) {
   if (!domain[0] && is_early(j, opset)) {
     if (surg__judge_function_around(surg_node_graph(j->n)))
       surg__judge_object(j, SURG__ILLEGAL, SURG__C_OP, NULL,
-                         "opset %lld has no such operator; the engine has it outside functions only",
+                         "opset %lld has no such operator; the engine has it only outside of "
+                         "functions",
                          (long long)opset);
     return;
   }
