@@ -179,6 +179,11 @@ typedef struct surg__repair {
   surg_status failure; /* memory ran out, so that the result is unknown */
 } surg__repair;
 
+#define SURG__UNQUANTIZE "unquantize,fold{dequantize,max-growth=inf},prune"
+/* Whether QuantizeLinear or DequantizeLinear is rejected, and to leave quantization out cures more
+ * than to replace these operators, which keeps the rounding (types.c). */
+bool surg__repair_rounds(surg__repair *r);
+
 /* --- rules.c --- */
 
 /* Rules of the groups `forms` and `substitute` by operator: all sets of the first group, then all

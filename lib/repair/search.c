@@ -335,19 +335,9 @@ static bool cure_wraps(surg__repair *r, surg__repair_counts *now) {
 /* Leaves quantization out of a model whose QuantizeLinear or DequantizeLinear is rejected, or with
  * operators that compute quantized numbers. */
 static bool cure_quantized(surg__repair *r, surg__repair_counts *now) {
-  static const char *const rounding[] = {"QuantizeLinear", "DequantizeLinear",
-                                         "com.microsoft.QuantizeLinear",
-                                         "com.microsoft.DequantizeLinear"};
-  bool any = false;
   surg__buf text;
-  surg__repair_ops ops;
-  surg__repair_ops_init(&ops, r->ctx);
   surg__buf_init(&text, r->ctx);
-  surg__target_model(r->t, r->m, note_any, &ops);
-  for (size_t i = 0; i < SURG_COUNT(rounding) && !any; i++)
-    any = surg__repair_has_op(&ops, rounding[i]) &&
-          cure(r, "unquantize,fold{dequantize,max-growth=inf},prune", now);
-  surg__repair_ops_free(&ops);
+  bool any = surg__repair_rounds(r) && cure(r, SURG__UNQUANTIZE, now);
   if (now->all && surg__repair_may_be_for(now->causes, SURG__C_OP) &&
       surg__repair_unquantized(r->m, &text))
     any |= cure(r, text.p, now);

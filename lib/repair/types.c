@@ -75,3 +75,30 @@ bool surg__repair_unquantized(surg_model *m, surg__buf *out) {
   surg__repair_ops_free(&ops);
   return made;
 }
+
+/* The objections that a trial leaves; SIZE_MAX: it fails, or changes nothing. */
+static size_t left_by(surg__repair *r, const char *text) {
+  surg__repair_counts after;
+  surg__consent needed;
+  surg_model *copy = surg__repair_try(r, text, r->given, SIZE_MAX, &after, &needed);
+  if (!copy) return SIZE_MAX;
+  surg_model_free(copy);
+  return after.all;
+}
+
+bool surg__repair_rounds(surg__repair *r) {
+  static const char *const ops[] = {"QuantizeLinear", "DequantizeLinear",
+                                    "com.microsoft.QuantizeLinear",
+                                    "com.microsoft.DequantizeLinear"};
+  static const char exact[] =
+      "replace{op=QuantizeLinear+DequantizeLinear+"
+      "com.microsoft.QuantizeLinear+com.microsoft.DequantizeLinear}";
+  surg__repair_ops rejected;
+  surg__repair_counts unused;
+  bool any = false;
+  surg__repair_ops_init(&rejected, r->ctx);
+  if (surg__repair_count(r->t, r->m, &unused, &rejected) == SURG_OK)
+    for (size_t i = 0; i < SURG_COUNT(ops); i++) any |= surg__repair_has_op(&rejected, ops[i]);
+  surg__repair_ops_free(&rejected);
+  return any && left_by(r, SURG__UNQUANTIZE) < left_by(r, exact);
+}
