@@ -200,9 +200,9 @@ static bool same_meaning(const surg__builder *b, const surg_node *n, const surg_
   return to && surg_node_op(n) == SURG_OP_ConvTranspose && surg_type_dtype(t) != SURG_BFLOAT16;
 }
 
-/* Creates a copy of the node without auto_pad, ceil_mode and output_shape, with input x. */
-static surg_status with_pads(surg__builder *b, surg_node *n, surg_value *x, const int64_t *pads,
-                             size_t count) {
+/* Creates a copy of the node without auto_pad, ceil_mode and the attribute `but`, with input x. */
+static surg_status copy_with_pads(surg__builder *b, surg_node *n, surg_value *x, const char *but,
+                                  const int64_t *pads, size_t count) {
   surg__match *m = b->m;
   surg_node *made = surg_graph_add_node(m->g, m->last, "", surg_node_op_type(n), 0);
   const char *name = made ? surg__rname(m, surg_node_op_type(n)) : NULL;
@@ -210,8 +210,7 @@ static surg_status with_pads(surg__builder *b, surg_node *n, surg_value *x, cons
   for (size_t i = 0; i < surg_node_attr_count(n) && !s; i++) {
     const surg_attr *a = surg_node_attr_at(n, i);
     const char *is = surg_attr_name(a);
-    if (strcmp(is, "auto_pad") && strcmp(is, "pads") && strcmp(is, "ceil_mode") &&
-        strcmp(is, "output_shape"))
+    if (strcmp(is, "auto_pad") && strcmp(is, "pads") && strcmp(is, "ceil_mode") && strcmp(is, but))
       s = surg_node_copy_attr(made, a);
   }
   if (!s && count) s = surg_node_set_ints(made, "pads", pads, count);
@@ -232,6 +231,11 @@ static bool slides_over(surg__builder *b, const surg_type *t) {
   return !surg__b_bad(b, !ranked, "the rank of an input is unknown") &&
          !surg__b_bad(b, surg_type_rank(t) < 3, "x: expected rank 3 or more") &&
          !surg__b_bad(b, surg_type_rank(t) > SURG__BT_RANK, "x: the rank is above the limit");
+}
+
+static surg_status with_pads(surg__builder *b, surg_node *n, surg_value *x, const int64_t *pads,
+                             size_t count) {
+  return copy_with_pads(b, n, x, "", pads, count);
 }
 
 /* The pads after which the output has the size `out` along an axis: half of what is cut off at each
@@ -269,7 +273,7 @@ static surg_status pads_of_shape(surg__builder *b) {
                                   out[i], pads),
                     "the pads are unknown, or runtimes differ on them"))
       return SURG_EUNSUPPORTED;
-  return with_pads(b, n, surg_node_input(n, 0), pads, 2 * w.n);
+  return copy_with_pads(b, n, surg_node_input(n, 0), "output_shape", pads, 2 * w.n);
 }
 
 static surg_status explicit_pads(surg__builder *b) {
