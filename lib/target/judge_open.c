@@ -61,7 +61,7 @@ static bool lost_by_all(const surg__judge *j, const surg_node *n, size_t rank, s
     const size_t back = rank - axis;
     if (surg_type_rank(t) < back) continue;
     const size_t at = surg_type_rank(t) - back;
-    if (surg_type_dim(t, at)->value == 1) continue;
+    if (surg_type_dim(t, at)->value == 1 && surg_node_input_count(n) > 1) continue;
     if (!is_lost(j, v, at, x)) return false;
     any = true;
   }
@@ -106,6 +106,16 @@ static bool lost_by_flatten(const surg__judge *j, const surg_node *n, size_t axi
   return false;
 }
 
+/* Whether a Slice names the axis; UNSAID: its axes are not constant. */
+static surg__tri is_sliced(const surg__judge *j, const surg_node *n, size_t rank, size_t axis) {
+  int64_t axes[TARGET_MOST];
+  const surg_tensor *c = surg__judge_elements(j, surg_node_input(n, 3));
+  const int64_t count = c ? surg__read_ints(c, axes, SURG_COUNT(axes)) : -1;
+  for (int64_t i = 0; i < count; i++)
+    if ((size_t)(axes[i] < 0 ? axes[i] + (int64_t)rank : axes[i]) == axis) return SURG__YES;
+  return count > 0 ? SURG__NO : SURG__UNSAID;
+}
+
 /* Whether the engine lost a size that follows from the model. Operators that are not listed keep
  * it, or it is not known: then false. Where `left` reached 0, false says nothing. */
 static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
@@ -124,6 +134,8 @@ static bool is_lost(const surg__judge *j, const surg_value *v, size_t axis, trac
       return is_lost(j, surg_node_input(n, 0), transposed_from(n, rank, axis), x);
     case SURG_OP_MatMul:
       return lost_by_product(j, n, rank, axis, x);
+    case SURG_OP_Slice:
+      return is_sliced(j, n, rank, axis) == SURG__NO && is_lost(j, surg_node_input(n, 0), axis, x);
     case SURG_OP_Softmax:
     case SURG_OP_LayerNormalization:
     case SURG_OP_BatchNormalization:
@@ -191,12 +203,8 @@ static surg__tri open_by_concat(const surg__judge *j, const surg_node *n, size_t
 /* Slice keeps the sizes of the axes that it does not name. */
 static surg__tri open_by_slice(const surg__judge *j, const surg_node *n, size_t rank, size_t axis,
                                trace *x) {
-  int64_t axes[TARGET_MOST];
-  const surg_tensor *c = surg__judge_elements(j, surg_node_input(n, 3));
-  const int64_t count = c ? surg__read_ints(c, axes, SURG_COUNT(axes)) : -1;
-  for (int64_t i = 0; i < count; i++)
-    if ((size_t)(axes[i] < 0 ? axes[i] + (int64_t)rank : axes[i]) == axis) return SURG__UNSAID;
-  return count > 0 ? is_open(j, surg_node_input(n, 0), axis, x) : SURG__UNSAID;
+  return is_sliced(j, n, rank, axis) == SURG__NO ? is_open(j, surg_node_input(n, 0), axis, x)
+                                                 : SURG__UNSAID;
 }
 
 /* Whether an input of the main graph up to v has an open size other than that of a batch. Until one
@@ -511,6 +519,76 @@ static void judge_settled(surg__judge *j) {
   }
 }
 
+/* Whether the importer knows a size: NO where a Reshape lost it. */
+static surg__tri has_size(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
+  const surg_type *t = surg__judge_shape(v);
+  if (!t || axis >= surg_type_rank(t) || surg_type_dim(t, axis)->value < 0) return SURG__UNSAID;
+  if (surg__judge_constant(j, v) == SURG__YES) return SURG__YES;
+  if (is_lost(j, v, axis, x)) return SURG__NO;
+  for (; x->left; x->left--) {
+    const surg_node *n = surg_value_producer(v, NULL);
+    const surg_schema *s = n ? surg_node_schema(n) : NULL;
+    if (!n) return SURG__YES;
+    if (!s) return SURG__UNSAID;
+    switch (surg_node_op(n)) {
+      case SURG_OP_Conv:
+      case SURG_OP_ConvTranspose:
+      case SURG_OP_MaxPool:
+      case SURG_OP_AveragePool:
+        return SURG__YES;
+      case SURG_OP_Reshape:
+        return surg__judge_elements(j, surg_node_input(n, 1)) ? SURG__YES : SURG__UNSAID;
+      case SURG_OP_Transpose:
+        axis = transposed_from(n, surg_type_rank(surg__judge_shape(v)), axis);
+        break;
+      case SURG_OP_BatchNormalization:
+        break;
+      default:
+        if (!(s->flags & SURG__OP_ELEMENTWISE) || surg_node_input_count(n) != 1)
+          return SURG__UNSAID;
+    }
+    v = surg_node_input(n, 0);
+    t = surg__judge_shape(v);
+    if (!t || axis >= surg_type_rank(t)) return SURG__UNSAID;
+  }
+  return SURG__UNSAID;
+}
+
+/* Checks that what Concat joins lost the same sizes, or none. Sizes that are open in the model are
+ * for judge_settled. */
+static void judge_joined(surg__judge *j, size_t rank, size_t along, trace *x) {
+  for (size_t axis = 0; axis < rank; axis++) {
+    const surg_value *lost = NULL, *other = NULL;
+    surg__tri known = SURG__NO;
+    for (size_t i = 0; axis != along && i < surg_node_input_count(j->n); i++) {
+      const surg_value *v = surg_node_input(j->n, i);
+      const surg__tri one = has_size(j, v, axis, x);
+      if (one == SURG__NO)
+        lost = v;
+      else if (!other || one == SURG__YES)
+        other = v, known = one;
+    }
+    if (!lost || !other) continue;
+    surg__judge_object(j, known == SURG__YES ? SURG__ILLEGAL : SURG__UNKNOWN, SURG__C_DYNAMIC, lost,
+                       "the importer does not know the size of axis %zu of %s, since a Reshape has "
+                       "0 or -1 there and the model has dynamic inputs, and %s that of %s",
+                       axis, surg__judge_name(j, lost),
+                       known == SURG__YES ? "knows" : "may know", surg__judge_name(j, other));
+    return;
+  }
+}
+
+static void judge_parts(surg__judge *j) {
+  const surg_type *t = surg__judge_shape(surg_node_input(j->n, 0));
+  const int64_t rank = t ? (int64_t)surg_type_rank(t) : 0, at = surg_node_int(j->n, "axis", 1);
+  trace x = {TRACED_MOST, false, true};
+  if (!j->f->settled || surg_node_op(j->n) != SURG_OP_Concat || at < -rank || at >= rank ||
+      only_batch_open(surg_model_graph(surg_graph_model(surg_node_graph(j->n)))))
+    return;
+  judge_joined(j, (size_t)rank, (size_t)(at < 0 ? at + rank : at), &x);
+  if (!x.left) object_to_depth(j);
+}
+
 /* Whether an operand before number `end` has a size above 1, which the importer knows, at the axis
  * of the result that is `back` from its end. */
 static bool known_before(const surg__judge *j, size_t end, size_t back, trace *x) {
@@ -626,5 +704,6 @@ bool surg__judge_open(surg__judge *j) {
   judge_batches(j);
   judge_open_batches(j);
   judge_settled(j);
+  judge_parts(j);
   return true;
 }
