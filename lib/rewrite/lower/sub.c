@@ -249,6 +249,18 @@ static bool pads_of_size(const window *w, size_t i, int64_t in, int64_t beyond, 
   return true;
 }
 
+/* Reads the window of a node that slides one over input 0; false, with the reason: it cannot be
+ * emitted with other pads. */
+static bool read_window(surg__builder *b, surg_node *n, const surg_type *t, window *w) {
+  if (!slides_over(b, t) ||
+      surg__b_bad(b, !same_meaning(b, n, t),
+                  "the operator may have another meaning in the other version"))
+    return false;
+  w->n = surg_type_rank(t) - 2;
+  return read_list(n, "strides", w->stride, w->n) && read_list(n, "dilations", w->dilation, w->n) &&
+         !surg__b_bad(b, !kernel_of(n, w), "the size of the kernel is unknown");
+}
+
 /* ConvTranspose with the attribute output_shape. */
 static surg_status pads_of_shape(surg__builder *b) {
   surg_node *n = matched(b);
@@ -258,13 +270,7 @@ static surg_status pads_of_shape(surg__builder *b) {
   const int64_t *out = surg_node_ints(n, "output_shape", &count);
   const int64_t *at_end = surg_node_ints(n, "output_padding", &more);
   window w;
-  if (!slides_over(b, t)) return SURG_EUNSUPPORTED;
-  if (surg__b_bad(b, !same_meaning(b, n, t),
-                  "the operator may have another meaning in the other version"))
-    return SURG_EUNSUPPORTED;
-  w.n = surg_type_rank(t) - 2;
-  if (!read_list(n, "strides", w.stride, w.n) || !read_list(n, "dilations", w.dilation, w.n) ||
-      surg__b_bad(b, !kernel_of(n, &w), "the size of the kernel is unknown") ||
+  if (!read_window(b, n, t, &w) ||
       surg__b_bad(b, count != w.n || (more && more != w.n), "output_shape: one size for each axis"))
     return SURG_EUNSUPPORTED;
   for (size_t i = 0; i < w.n; i++)
@@ -282,14 +288,7 @@ static surg_status explicit_pads(surg__builder *b) {
   const surg_type *t = surg_value_type(surg_node_input(n, 0));
   int64_t pads[2 * SURG__BT_RANK];
   window w;
-  if (!slides_over(b, t)) return SURG_EUNSUPPORTED;
-  if (surg__b_bad(b, !same_meaning(b, n, t),
-                  "the operator may have another meaning in the other version"))
-    return SURG_EUNSUPPORTED;
-  w.n = surg_type_rank(t) - 2;
-  if (!read_list(n, "strides", w.stride, w.n) || !read_list(n, "dilations", w.dilation, w.n) ||
-      surg__b_bad(b, !kernel_of(n, &w), "the size of the kernel is unknown"))
-    return SURG_EUNSUPPORTED;
+  if (!read_window(b, n, t, &w)) return SURG_EUNSUPPORTED;
   const bool upper = surg__text_word(how.p, how.n, "SAME_UPPER");
   /* Runtimes differ on ceil_mode without padding, so it is rejected. */
   if (surg__text_word(how.p, how.n, "VALID"))
