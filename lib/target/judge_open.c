@@ -271,6 +271,19 @@ static surg__tri is_open(const surg__judge *j, const surg_value *v, size_t axis,
   }
 }
 
+/* Whether a node of one operand computes each element from the element at its place. */
+static bool keeps_all_sizes(const surg_node *n) {
+  const int op = surg_node_op(n);
+  return op == SURG_OP_Dropout || op == SURG_OP_BatchNormalization ||
+         ((surg_node_schema(n)->flags & SURG__OP_ELEMENTWISE) && surg_node_input_count(n) == 1);
+}
+
+/* The node that computes v, if its operator is known; else NULL. */
+static const surg_node *known_producer(const surg_value *v) {
+  const surg_node *n = surg_value_producer(v, NULL);
+  return n && surg_node_schema(n) ? n : NULL;
+}
+
 static bool is_pool(const surg_node *n) {
   const int op = surg_node_op(n);
   return op == SURG_OP_GlobalAveragePool || op == SURG_OP_GlobalMaxPool;
@@ -279,18 +292,15 @@ static bool is_pool(const surg_node *n) {
 /* Whether the importer takes a size that is 1 for open, as a pool of open sizes made it. */
 static bool is_pooled(const surg__judge *j, const surg_value *v, size_t axis, trace *x) {
   for (; v && x->left; x->left--) {
-    const surg_node *n = surg_value_producer(v, NULL);
-    const surg_schema *s = n ? surg_node_schema(n) : NULL;
-    const int op = n ? surg_node_op(n) : 0;
-    if (!s) return false;
+    const surg_node *n = known_producer(v);
+    if (!n) return false;
     v = surg_node_input(n, 0);
     if (is_pool(n)) {
       const surg__op_facts *pool = surg__target_op(j->t, "", surg_node_op_type(n));
       const surg_type *t = surg__judge_shape(v);
       if (!pool || !pool->n || !pool->facts[0].keeps_open || !t) return false;
       if (axis < surg_type_rank(t) && surg_type_dim(t, axis)->value < 0) return true;
-    } else if (op != SURG_OP_Conv && op != SURG_OP_Dropout && op != SURG_OP_BatchNormalization &&
-               !((s->flags & SURG__OP_ELEMENTWISE) && surg_node_input_count(n) == 1)) {
+    } else if (surg_node_op(n) != SURG_OP_Conv && !keeps_all_sizes(n)) {
       return false;
     }
   }
@@ -301,10 +311,9 @@ static bool is_pooled(const surg__judge *j, const surg_value *v, size_t axis, tr
  * leaves nothing. */
 static bool lost_by_pool(const surg__judge *j, const surg_value *v, trace *x) {
   for (; v && x->left; x->left--) {
-    const surg_node *n = surg_value_producer(v, NULL);
-    const surg_schema *s = n ? surg_node_schema(n) : NULL;
+    const surg_node *n = known_producer(v);
     const int op = n ? surg_node_op(n) : 0;
-    if (!s) return false;
+    if (!n) return false;
     v = surg_node_input(n, 0);
     if (op == SURG_OP_Flatten || op == SURG_OP_Squeeze) {
       const surg_type *t = surg__judge_shape(v);
@@ -312,9 +321,7 @@ static bool lost_by_pool(const surg__judge *j, const surg_value *v, trace *x) {
         if (surg_type_dim(t, axis)->value == 1 && is_pooled(j, v, axis, x)) return true;
       return false;
     }
-    if (op != SURG_OP_Dropout &&
-        !((s->flags & SURG__OP_ELEMENTWISE) && surg_node_input_count(n) == 1))
-      return false;
+    if (!keeps_all_sizes(n)) return false;
   }
   return false;
 }
@@ -526,10 +533,8 @@ static surg__tri has_size(const surg__judge *j, const surg_value *v, size_t axis
   if (surg__judge_constant(j, v) == SURG__YES) return SURG__YES;
   if (is_lost(j, v, axis, x)) return SURG__NO;
   for (; x->left; x->left--) {
-    const surg_node *n = surg_value_producer(v, NULL);
-    const surg_schema *s = n ? surg_node_schema(n) : NULL;
-    if (!n) return SURG__YES;
-    if (!s) return SURG__UNSAID;
+    const surg_node *n = known_producer(v);
+    if (!n) return surg_value_producer(v, NULL) ? SURG__UNSAID : SURG__YES;
     switch (surg_node_op(n)) {
       case SURG_OP_Conv:
       case SURG_OP_ConvTranspose:
@@ -541,11 +546,8 @@ static surg__tri has_size(const surg__judge *j, const surg_value *v, size_t axis
       case SURG_OP_Transpose:
         axis = transposed_from(n, surg_type_rank(surg__judge_shape(v)), axis);
         break;
-      case SURG_OP_BatchNormalization:
-        break;
       default:
-        if (!(s->flags & SURG__OP_ELEMENTWISE) || surg_node_input_count(n) != 1)
-          return SURG__UNSAID;
+        if (!keeps_all_sizes(n)) return SURG__UNSAID;
     }
     v = surg_node_input(n, 0);
     t = surg__judge_shape(v);
