@@ -25,18 +25,15 @@ typedef struct unquant {
   uint64_t weights, pairs, relus, left;
 } unquant;
 
-/* Whether a node is the operator, of ONNX or of com.microsoft, which has it for more types. */
-static bool is_op(const surg_node *n, const char *op) {
-  return n && !strcmp(surg_node_op_type(n), op) && surg_node_class(n) == SURG_OP_CLASS_BUILTIN &&
-         (!surg_node_domain(n)[0] || !strcmp(surg_node_domain(n), "com.microsoft"));
-}
-
+/* com.microsoft has the operators for more types. */
 static bool is_quantize(const surg_node *n) {
-  return is_op(n, "QuantizeLinear");
+  const int op = n ? surg_node_op(n) : 0;
+  return op == SURG_OP_QuantizeLinear || op == SURG_OP_ms_QuantizeLinear;
 }
 
 static bool is_dequantize(const surg_node *n) {
-  return is_op(n, "DequantizeLinear");
+  const int op = n ? surg_node_op(n) : 0;
+  return op == SURG_OP_DequantizeLinear || op == SURG_OP_ms_DequantizeLinear;
 }
 
 /* --- weights --- */
