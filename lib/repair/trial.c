@@ -17,6 +17,14 @@ bool surg__repair_covers(surg__consent a, surg__consent b) {
   return a.most >= b.most && (a.interface || !b.interface);
 }
 
+static bool leaves_rounding_out(const surg__run_report *report) {
+  for (size_t i = 0; i < report->passes.count; i++) {
+    const surg__pass_report *p = &report->passes.items[i];
+    if (!strcmp(p->pass->name, "unquantize") && p->used >= SURG_APPROX) return true;
+  }
+  return false;
+}
+
 surg_status surg__repair_run(surg_context *ctx, surg_model **m, const char *text,
                              surg__consent given, bool verify_each, surg__consent *needed) {
   surg__pipeline *p = NULL;
@@ -35,7 +43,7 @@ surg_status surg__repair_run(surg_context *ctx, surg_model **m, const char *text
     const bool same = before.n == after.n && (!after.n || !memcmp(before.p, after.p, after.n));
     *needed = (surg__consent){report.worst, report.interface || !same};
     /* A network may depend on the rounding that was left out: to the caller it is another one. */
-    if (report.worst >= SURG_APPROX && strstr(text, "unquantize")) needed->most = SURG_LOSSY;
+    if (leaves_rounding_out(&report)) needed->most = SURG_LOSSY;
     surg__run_report_free(&report);
   }
   surg__buf_free(&before);
