@@ -79,21 +79,28 @@ static bool named(choice *c, const surg_rule *r, const char *name) {
   return strcmp(surg_rule_name(r), name) == 0 && want(c, r);
 }
 
-#define MISSES 64 /* most nodes of which that is noted */
+#define MISSES 64 /* nodes of which that is found out: each may be as much work as a match */
 
 /* Notes for nodes of the operator why a named rule did not apply. */
 static void tell_misses(choice *c, surg_graph *g, const char *name) {
+  char rest[100];
   surg_context *ctx = surg_pass_context(c->p);
   for (size_t k = 0; k < surg_context_rule_count(ctx); k++) {
     const surg_rule *r = surg_context_rule(ctx, k);
     if (!named(c, r, name)) continue;
-    size_t left = MISSES;
-    for (surg_node *n = surg_graph_first_node(g); n && left; n = surg_node_next(n)) {
+    size_t count = 0;
+    const surg_node *last = NULL;
+    for (surg_node *n = surg_graph_first_node(g); n; n = surg_node_next(n)) {
       if (strcmp(surg_rule_op_type(r), surg_node_op_type(n)) != 0) continue;
-      left--;
+      last = n;
+      if (count++ >= MISSES) continue;
       const char *why = surg_rule_explain(r, n);
       note_miss(c->p, n, r, why ? why : "it is protected, or the rewrite limit is reached");
     }
+    if (count <= MISSES) continue;
+    snprintf(rest, sizeof rest, "why is not noted of the last %zu nodes, of which this is one",
+             count - MISSES);
+    note_miss(c->p, last, r, rest);
   }
 }
 
