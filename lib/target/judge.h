@@ -123,9 +123,14 @@ bool surg__judge_idle_import(surg_model *m, const struct surg__defect *d);
  * also after a failure. */
 surg_status surg__calls_begin(const surg__target *t, surg_model *m);
 void surg__calls_end(surg_model *m);
-typedef SURG_VEC(struct surg__passed_one) surg__passed;
+#define SURG__PASSED_MOST SURG_COUNT(((surg_function *)0)->calls) /* calls that are judged */
+typedef struct surg__passed {
+  SURG_VEC(struct surg__passed_one) all;
+  bool failed; /* memory ran out */
+} surg__passed;
 /* Gives nodes of functions the attributes that calls pass (judge_passed.c), until surg__passed_end:
- * those of call `variant` of the calls that differ. Returns how many such variants there are.
+ * those of call `variant` of the calls that differ. Returns how many such variants there are, at
+ * most one more than SURG__PASSED_MOST.
  * O(nodes), times the nesting of calls */
 uint32_t surg__passed_begin(surg_model *m, surg__passed *p, uint32_t variant);
 void surg__passed_end(surg_model *m, surg__passed *p);

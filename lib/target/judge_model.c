@@ -2,6 +2,7 @@
 /* Judges a model against a target: versions, inputs and outputs, weights, node order, and each
  * node. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <onnxsurg/ops.h>
@@ -462,27 +463,29 @@ static surg_status judge_read(const surg__target *t, surg_model *m, surg__object
   return s == SURG_OK ? surg__target_valid(t, m, fn, user) : s;
 }
 
-/* What was said of nodes of functions, which are judged several times. */
+/* Objections to nodes of functions, which are judged several times. */
 typedef struct in_functions {
   surg__objection_fn fn;
   void *user;
   surg_context *ctx;
-  bool again; /* after the first time */
-  SURG_VEC(uint64_t) told; /* hashes of objections */
+  SURG_VEC(uint64_t) said; /* hashes of objections; those of earlier times are first, in order */
+  size_t earlier;
+  bool again;  /* after the first time */
+  bool failed; /* memory ran out */
 } in_functions;
 
-static uint64_t hash_text(uint64_t h, const char *text) {
-  for (const char *p = text; p && *p; p++) h = (h ^ (unsigned char)*p) * UINT64_C(1099511628211);
-  return h;
+static int by_number(const void *a, const void *b) {
+  const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
 }
 
-static bool was_told(in_functions *to, const surg__objection *o) {
-  uint64_t h = hash_text(hash_text(UINT64_C(14695981039346656037), o->text), o->where);
-  h ^= (uint64_t)(uintptr_t)o->node;
-  for (size_t i = 0; i < to->told.count; i++)
-    if (to->told.items[i] == h) return true;
-  (void)surg__vec_push(to->ctx, &to->told, h);
-  return false;
+/* Texts may not be made (`silent`): then one objection to a value stands for all of its cause. */
+static uint64_t hash_of(const in_functions *to, const surg__objection *o) {
+  const uint64_t parts[] = {
+      (uint64_t)(uintptr_t)o->node, (uint64_t)(uintptr_t)o->value, (uint64_t)o->cause,
+      o->text ? surg__hash(to->ctx, o->text, strlen(o->text)) : 0,
+      o->where ? surg__hash(to->ctx, o->where, strlen(o->where)) : 0};
+  return surg__hash(to->ctx, parts, sizeof parts);
 }
 
 static void tell_in_functions(void *user, const surg__objection *o) {
@@ -490,7 +493,22 @@ static void tell_in_functions(void *user, const surg__objection *o) {
   const bool inside = (o->where && !strncmp(o->where, "function[", 9)) ||
                       (o->node && surg__judge_function_around(surg_node_graph(o->node)));
   if (to->again && (!inside || o->verdict != SURG__ILLEGAL)) return;
-  if (!inside || !was_told(to, o)) to->fn(to->user, o);
+  const uint64_t hash = hash_of(to, o);
+  if (to->earlier && bsearch(&hash, to->said.items, to->earlier, sizeof hash, by_number)) return;
+  if (!surg__vec_push(to->ctx, &to->said, hash)) to->failed = true;
+  to->fn(to->user, o);
+}
+
+static void doubt_more_calls(const surg__target *t, const in_functions *to) {
+  char text[120];
+  snprintf(text, sizeof text,
+           "more than %zu calls of a function pass different attributes; not all are judged",
+           SURG__PASSED_MOST);
+  to->fn(to->user, &(surg__objection){.verdict = SURG__UNKNOWN,
+                                      .cause = SURG__C_ATTR,
+                                      .where = "model",
+                                      .text = text,
+                                      .source = t->source});
 }
 
 /* Judges the model for each set of attributes that calls pass to functions. */
@@ -500,13 +518,18 @@ static surg_status judge_passed(const surg__target *t, surg_model *m, surg__obje
   in_functions to = {.fn = fn, .user = user, .ctx = m->ctx};
   uint32_t most = 1;
   surg_status s = SURG_OK;
-  for (uint32_t i = 0; i < most && s == SURG_OK; i++) {
+  for (uint32_t i = 0; i < most && i < SURG__PASSED_MOST && s == SURG_OK; i++) {
     most = surg__passed_begin(m, &passed, i);
-    to.again = i > 0;
+    to.failed |= passed.failed;
     s = most > 1 ? judge_read(t, m, tell_in_functions, &to) : judge_read(t, m, fn, user);
     surg__passed_end(m, &passed);
+    if (to.failed) s = surg__alloc_status(m->ctx);
+    if (to.said.count) qsort(to.said.items, to.said.count, sizeof *to.said.items, by_number);
+    to.earlier = to.said.count;
+    to.again = true;
   }
-  surg__vec_free(m->ctx, &to.told);
+  if (s == SURG_OK && most > SURG__PASSED_MOST) doubt_more_calls(t, &to);
+  surg__vec_free(m->ctx, &to.said);
   return s;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What calls pass for the attributes of functions. Nodes of a function refer to them by name; while
  * a model is judged, such a node has the value itself. If calls pass different ones, the model is
- * judged for each of them, up to CALLS. A node keeps a reference to an attribute that a call does
+ * judged for each of them, up to SURG__PASSED_MOST. A node keeps a reference to an attribute that a call does
  * not pass: nothing is concluded from it. */
 #include <string.h>
 
@@ -16,7 +16,6 @@ typedef struct surg__passed_one {
 } surg__passed_one;
 
 #define ROUNDS 8 /* calls within calls that values are followed through */
-#define CALLS SURG_COUNT(((surg_function *)0)->calls)
 
 static bool is_plain(const surg_attr *a) {
   switch (a->kind) {
@@ -80,13 +79,17 @@ static bool has_references(const surg_graph *g) {
   return false;
 }
 
-static void add_call(surg_function *f, const surg_node *n) {
+/* Returns how many calls differ up to this one; one more than are kept, if there are more. */
+static uint32_t add_call(surg_function *f, const surg_node *n) {
   uint32_t i = 0;
   while (i < f->n_calls && !same_attrs(f->calls[i], n)) i++;
-  if (i == f->n_calls && i < CALLS) f->calls[f->n_calls++] = n;
+  if (i < f->n_calls) return f->n_calls;
+  if (i < SURG__PASSED_MOST) f->calls[f->n_calls++] = n;
+  return i + 1;
 }
 
-/* Finds the calls of each function that pass different attributes. Returns the most of them. */
+/* Finds the calls of each function that pass different attributes. Returns the most of them, at
+ * most one more than SURG__PASSED_MOST. */
 static uint32_t find_calls(surg_model *m) {
   uint32_t most = 1;
   for (size_t i = 0; i < m->functions.count; i++) m->functions.items[i]->n_calls = 0;
@@ -94,8 +97,8 @@ static uint32_t find_calls(surg_model *m) {
     for (const surg_node *n = g->first; n; n = n->next) {
       surg_function *f = surg_node_function(n);
       if (!f) continue;
-      add_call(f, n);
-      if (f->n_calls > most) most = f->n_calls;
+      const uint32_t calls = add_call(f, n);
+      if (calls > most) most = calls;
     }
   return most;
 }
@@ -105,7 +108,10 @@ static bool pass(surg__passed *p, surg_context *ctx, surg_attr *a, const surg_no
   const surg_attr *from = surg_node_attr(call, a->ref);
   if (!from || from->ref || from->kind != a->kind || !is_plain(from)) return false;
   const surg__passed_one one = {a, *a};
-  if (!surg__vec_push(ctx, p, one)) return false;
+  if (!surg__vec_push(ctx, &p->all, one)) {
+    p->failed = true;
+    return false;
+  }
   a->ref = NULL;
   a->count = from->count;
   a->u = from->u;
@@ -137,15 +143,15 @@ uint32_t surg__passed_begin(surg_model *m, surg__passed *p, uint32_t variant) {
     if (found > most) most = found;
     any = pass_all(p, m, variant);
   }
-  if (p->count) m->inferred_epoch = 0;
+  if (p->all.count) m->inferred_epoch = 0;
   return most;
 }
 
 void surg__passed_end(surg_model *m, surg__passed *p) {
-  while (p->count) {
-    const surg__passed_one *one = &p->items[--p->count];
+  while (p->all.count) {
+    const surg__passed_one *one = &p->all.items[--p->all.count];
     *one->attr = one->was;
     m->inferred_epoch = 0;
   }
-  surg__vec_free(m->ctx, p);
+  surg__vec_free(m->ctx, &p->all);
 }
