@@ -19,6 +19,7 @@
 #define USUAL 13   /* the opset that a model without one gets */
 
 /* --- trying a cure --- */
+
 /* Whether cures that need more consent than is given are looked for. */
 static bool asks(const surg__repair *r) {
   return r->given.most < SURG_LOSSY && !r->is_plain;
@@ -59,6 +60,7 @@ static bool cure(surg__repair *r, const char *text, surg__repair_counts *now) {
 }
 
 /* --- the cures --- */
+
 static bool cure_opset(surg__repair *r, surg__repair_counts *now) {
   char best[64];
   if (surg__repair_best_opset(r, r->given, now, best, sizeof best)) return cure(r, best, now);
