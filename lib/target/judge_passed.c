@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What calls pass for the attributes of functions. Nodes of a function refer to them by name; while
  * a model is judged, such a node has the value itself. If calls pass different ones, the model is
- * judged for each of them, up to SURG__PASSED_MOST. A node keeps a reference to an attribute that a call does
- * not pass: nothing is concluded from it. */
+ * judged for each of them, up to SURG__PASSED_MOST. A node keeps a reference to an attribute that
+ * a call does not pass: nothing is concluded from it. */
 #include <string.h>
 
 #include "base/context.h"
